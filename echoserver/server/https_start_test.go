@@ -21,7 +21,7 @@ func TestAwaitCertificates(t *testing.T) {
 	}{
 		"at once":       {good, time.Hour, "", 0},
 		"after a while": {nil, 9 * time.Second, "", 10 * time.Second},
-		"never": {nil, time.Hour, `TLS: Secret "web-tls": key tls.crt is missing: create the Secret, or remove spec.tls`,
+		"never": {nil, time.Hour, `TLS: Secret "web-tls": key tls.crt is missing`,
 			10 * time.Second},
 		"a bad pair": {echotest.SecretKeys(echotest.Issued{Certificate: good["tls.crt"], Key: other.Key}, ""), time.Hour,
 			`TLS: Secret "web-tls": keys tls.crt and tls.key do not match`, 10 * time.Second},

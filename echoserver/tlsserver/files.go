@@ -104,7 +104,7 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 		file secretFile
 	}{{certificateFile, files.certificate}, {keyFile, files.key}} {
 		if !each.file.exists {
-			return tls.Certificate{}, fmt.Errorf("key %s is missing: create the Secret, or remove spec.tls", each.name)
+			return tls.Certificate{}, fmt.Errorf("key %s is missing", each.name)
 		}
 	}
 	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))

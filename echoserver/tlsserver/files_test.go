@@ -27,9 +27,9 @@ func TestSettings_pair(t *testing.T) {
 		"a pair": {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
 		"a pair with its authority": {
 			echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate + a.PEM, Key: first.Key}, a.PEM), ClientCertificateRequire, ""},
-		"none": {nil, ClientCertificateNone, "key tls.crt is missing: create the Secret, or remove spec.tls"},
+		"none": {nil, ClientCertificateNone, "key tls.crt is missing"},
 		"no key": {map[string]string{certificateFile: first.Certificate}, ClientCertificateNone,
-			"key tls.key is missing: create the Secret, or remove spec.tls"},
+			"key tls.key is missing"},
 		"an empty certificate": {echotest.SecretKeys(echotest.Issued{Certificate: "", Key: first.Key}, ""), ClientCertificateNone,
 			noPair + "failed to find any PEM data in certificate input"},
 		"a certificate that is not PEM": {echotest.SecretKeys(echotest.Issued{Certificate: "x", Key: first.Key}, ""), ClientCertificateNone,
@@ -52,7 +52,7 @@ func TestSettings_pair(t *testing.T) {
 			"key tls.crt: the certificate of the key is not the first one, but number 2: put it before its authorities"},
 		"a bad authority that nobody reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
 		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
-			"key tls.crt is missing: create the Secret, or remove spec.tls"},
+			"key tls.crt is missing"},
 	} {
 		s := Settings{Folder: echotest.NewSecretVolume(t, c.files).Folder, ClientCertificate: c.client, MinVersion: tls.VersionTLS12}
 		files, err := s.read()

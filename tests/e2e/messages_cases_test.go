@@ -57,7 +57,7 @@ func podMessages() []explained {
 				WhenUnsatisfiable: corev1.DoNotSchedule}}
 		}, "Pod .* cannot be scheduled: .*Relax spec.topologySpreadConstraints"),
 		of("a certificate that does not exist", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "none"} },
-			"Container echo .*none.*Create or correct the Secret none"),
+			"Container echo .*none.*key tls.crt is missing.*Create or correct the Secret none"),
 		{name: "a Deployment that is paused", change: func(s *v1.EchoSpec) { s.Paused = false }, condition: v1.ConditionReady,
 			reason: v1.ReasonDeploymentPaused, after: func(ctx context.Context, echo *v1.Echo) {
 				waitReady(ctx, echo)

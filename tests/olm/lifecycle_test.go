@@ -78,7 +78,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.KubectlInput(ctx, `{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "echo-fixed-user", "namespace": "default"},
 			"spec": {"replicas": 1, "podSecurityContext": {"runAsNonRoot": true, "runAsUser": 10001}}}`, "apply", "-f", "-")
 		realcluster.Kubectl(ctx, "wait", "-n", "default", "--for=jsonpath={.status.phase}=Warning", "echo/echo-fixed-user", waitTimeout)
-		Expect(realcluster.Kubectl(ctx, "get", "-n", "default", "echo/echo-fixed-user", "-o", "jsonpath={.status.conditions[0].message}")).
+		Expect(realcluster.Kubectl(ctx, "get", "-n", "default", "echo/echo-fixed-user", "-o", "jsonpath={.status.message}")).
 			To(ContainSubstring("provider restricted-v2: runAsUser: Invalid value"))
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))

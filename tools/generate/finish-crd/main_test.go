@@ -117,11 +117,11 @@ func TestRemove(t *testing.T) {
 
 func TestStripFails(t *testing.T) {
 	for name, c := range map[string]struct{ content, field, want string }{
-		"no versions":       {"spec: {}\n", "spec.env", "crd.yaml has no spec.versions"},
-		"unknown field":     {crd("  env:\n    type: array\n"), "spec.other", "has no field spec.other"},
-		"field of no field": {crd("  env:\n    type: array\n"), "spec.env.name", "has no field spec.env.name"},
+		"no versions":             {"spec: {}\n", "spec.env", "crd.yaml has no spec.versions"},
+		"unknown field":           {crd("  env:\n    type: array\n"), "spec.other", "has no field spec.other"},
+		"field of no field":       {crd("  env:\n    type: array\n"), "spec.env.name", "has no field spec.env.name"},
 		"unknown field to remove": {crd("  env:\n    type: array\n"), "-spec.env[].b", "has no field spec.env[].b"},
-		"no YAML":           {"a: [\n", "spec.env", "yaml"},
+		"no YAML":                 {"a: [\n", "spec.env", "yaml"},
 	} {
 		if got, err := stripped(t, c.content, "spec", c.field); err == nil || !strings.Contains(err.Error(), c.want) || got != c.content {
 			t.Errorf("%s: %v, want %q; the file has\n%s", name, err, c.want, got)
