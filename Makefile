@@ -148,14 +148,14 @@ lint lint-fix:
 		(cd "$$module" && "$$tools/golangci-lint" run $(lint_flags) ./...); done
 	@$(call tool,lint)/golangci-lint-kube-api-linter run -c .golangci-kal.yml ./api/...
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
-	@$(call tool,lint)/misspell -error *.md docs/*.md docs/*/*.md config/catalog/*.md
+	@$(call tool,lint)/misspell -error *.md docs/*/*.md config/catalog/*.md
 
 # To tidy the module of Traefik takes all that its dependencies depend on: gigabytes.
 tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(test_modules)
 
 .PHONY: surface
-surface: ## Write docs/surface.md, the names that users can depend on, and fail if one is not documented.
-	@go run -trimpath ./tests/surface >docs/surface.md
+surface: ## Write docs/reference/surface.md, the names that users can depend on, and fail if one is not documented.
+	@go run -trimpath ./tests/surface >docs/reference/surface.md
 
 .PHONY: verify
 verify: generate manifests bundle catalog surface ## Fail if a generated file is not current or a go.mod is not tidy.

@@ -48,10 +48,10 @@ func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	}
 }
 
-// TestGroupNames_areDocumented checks that docs/gateways.md has a row for each group, and names the groups that are opt-in.
+// TestGroupNames_areDocumented checks that docs/reference/pathcheck.md has a row for each group, and names the groups that are opt-in.
 func TestGroupNames_areDocumented(t *testing.T) {
 	all, optIn := GroupNames()
-	page := text(t, "../docs/gateways.md")
+	page := text(t, "../docs/reference/pathcheck.md")
 	_, table, _ := strings.Cut(page, "| group | what its facts say | names |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []string
@@ -59,10 +59,10 @@ func TestGroupNames_areDocumented(t *testing.T) {
 		rows = append(rows, row[1])
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(rows)), slices.Sorted(slices.Values(all))) {
-		t.Errorf("docs/gateways.md has rows for the groups\n%v, but pathcheck has\n%v", rows, all)
+		t.Errorf("docs/reference/pathcheck.md has rows for the groups\n%v, but pathcheck has\n%v", rows, all)
 	}
 	if want := fmt.Sprintf("| `groups` | all but `%s` |", strings.Join(optIn, "` and `")); !strings.Contains(page, want) {
-		t.Errorf("docs/gateways.md does not have %s", want)
+		t.Errorf("docs/reference/pathcheck.md does not have %s", want)
 	}
 }
 

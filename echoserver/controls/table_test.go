@@ -10,7 +10,7 @@ import (
 
 // TestTable checks what each row of the table says about its control.
 func TestTable(t *testing.T) {
-	document, err := os.ReadFile("../../docs/echo-server.md")
+	document, err := os.ReadFile("../../docs/reference/echo-server.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s with an empty value: %v", row.name, err)
 		}
 		if !strings.Contains(string(document), "`echo."+row.name) && !strings.Contains(string(document), "| `"+row.name+"`") {
-			t.Errorf("docs/echo-server.md does not describe %s", row.name)
+			t.Errorf("docs/reference/echo-server.md does not describe %s", row.name)
 		}
 		vary := strings.Split(Safe.Vary(), ",")
 		if header := http.CanonicalHeaderKey(headerPrefix + row.name); slices.Contains(vary, header) != row.varies {

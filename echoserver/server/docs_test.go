@@ -19,7 +19,7 @@ func documented(t *testing.T, title string) string {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl here")
 	}
-	document, err := os.ReadFile("../../docs/echo-server.md")
+	document, err := os.ReadFile("../../docs/reference/echo-server.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 var _ = Describe("the status API", func() {
-	It("responds to the commands of docs/status-api.md", func(ctx SpecContext) {
-		const page = "../../docs/status-api.md"
+	It("responds to the commands of docs/reference/status-api.md", func(ctx SpecContext) {
+		const page = "../../docs/reference/status-api.md"
 		applySample(ctx)
 		removeViewer(ctx)
 		DeferCleanup(removeViewer, NodeTimeout(2*time.Minute))

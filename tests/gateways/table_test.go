@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-const document = "../../docs/gateways.md"
+const document = "../../docs/reference/pathcheck.md"
 
 // shown are the facts in the table of the documentation.
 func shown() []string {

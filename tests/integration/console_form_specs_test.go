@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm lists the fields in which the form of the console can lose what the YAML view has set, with a row of docs/console.md.
+// lostInForm lists the fields in which the form of the console can lose what the YAML view has set, with a row of docs/reference/console.md.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{
@@ -84,7 +84,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	}, SpecTimeout(5*time.Minute))
 
 	It("loses what the docs say", func() {
-		docs, err := os.ReadFile("../../docs/console.md")
+		docs, err := os.ReadFile("../../docs/reference/console.md")
 		Expect(err).NotTo(HaveOccurred())
 		for field, row := range lostInForm() {
 			Expect(string(docs)).To(ContainSubstring(row), field)
@@ -145,7 +145,7 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 }
 
 // hasEmptyLabel reports whether a value has an empty text in it. The form loses a label with an empty value, and the peer then selects other
-// clients: docs/console.md says so.
+// clients: docs/reference/console.md says so.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:

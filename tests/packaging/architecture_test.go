@@ -41,7 +41,7 @@ func isGenerated(t *testing.T, folder string, of *build.Package) bool {
 	return !slices.ContainsFunc(of.GoFiles, func(file string) bool { return !strings.Contains(text(t, folder, file), "\n// Code generated ") })
 }
 
-// TestArchitecture_listsThePackages compares the table in docs/architecture.md with the comments of the packages.
+// TestArchitecture_listsThePackages compares the table in docs/explanation/architecture.md with the comments of the packages.
 func TestArchitecture_listsThePackages(t *testing.T) {
 	var rows []string
 	sentences := packageSentences(t)
@@ -51,7 +51,7 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("| `%s` | %s |", folder, purpose))
 		}
 	}
-	const file, head = "docs/architecture.md", "| package | purpose |\n|---|---|\n"
+	const file, head = "docs/explanation/architecture.md", "| package | purpose |\n|---|---|\n"
 	page := text(t, file)
 	before, table, found := strings.Cut(page, head)
 	if want := strings.Join(rows, "\n") + "\n"; !found || table != want {

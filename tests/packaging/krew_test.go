@@ -71,8 +71,8 @@ func TestReleasedKrewManifest(t *testing.T) {
 // TestCompletionScript_isDocumented checks the script for installations that do not have it.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
-	if !strings.Contains(text(t, "docs", "kubectl-echo.md"), "```sh\n"+script+"```\n") {
-		t.Errorf("docs/kubectl-echo.md does not have the script\n%s", script)
+	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {
+		t.Errorf("docs/reference/kubectl-echo.md does not have the script\n%s", script)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 
 // TestLinksAreChecked: what is not a link is not checked, and what is broken is found.
 func TestLinksAreChecked(t *testing.T) {
-	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](echo-page.png)\n" +
+	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](images/echo-page.png)\n" +
 		"```sh\n# Two\n[e](none.md)\n```\n" +
 		"[f](none.md) [g](how-to/install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
 	broken := []string{}

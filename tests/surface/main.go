@@ -21,7 +21,7 @@ const introduction = `<!-- Generated from the sources by ` + "`make surface`" + 
 # Surface
 
 Each name that users can come to depend on, with the page that documents it.
-A change that adds a line here needs the reasons that [scope.md](explanation/scope.md) asks for.
+A change that adds a line here needs the reasons that [scope.md](../explanation/scope.md) asks for.
 
 | names | count |
 |---|---|
@@ -63,10 +63,13 @@ func run(ctx context.Context, out io.Writer, root string) error {
 
 // link returns the path of a page from the folder of the ledger.
 func link(page string) string {
-	if name, ok := strings.CutPrefix(page, "docs/"); ok {
+	if name, ok := strings.CutPrefix(page, "docs/reference/"); ok {
 		return name
 	}
-	return "../" + page
+	if name, ok := strings.CutPrefix(page, "docs/"); ok {
+		return "../" + name
+	}
+	return "../../" + page
 }
 
 // name is something that users can name, with the page that documents it. Its end is how the page writes it.

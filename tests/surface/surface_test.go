@@ -17,12 +17,12 @@ func TestRun_isCommitted(t *testing.T) {
 	if err := run(t.Context(), &ledger, root); err != nil {
 		t.Fatal(err)
 	}
-	committed, err := os.ReadFile(filepath.Join(root, "docs/surface.md"))
+	committed, err := os.ReadFile(filepath.Join(root, "docs/reference/surface.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(ledger.Bytes(), committed) {
-		t.Error("docs/surface.md is out of date: run 'make surface', and read what was added")
+		t.Error("docs/reference/surface.md is out of date: run 'make surface', and read what was added")
 	}
 }
 

@@ -31,7 +31,7 @@ test-unit: ## Run the tests of `make test` without the integration tests.
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath -count=1 $(TESTFLAGS) ./...); done
 
 .PHONY: reliability
-reliability: ## Search for faults that the operator does not survive: all of docs/reliability.md that does not require root.
+reliability: ## Search for faults that the operator does not survive: all of docs/explanation/reliability.md that does not require root.
 	@RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability ./tests/reliability/mutants | $(summary)
 	@RELIABILITY=all AMNESIA=1 go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \

@@ -13,7 +13,7 @@ import (
 
 // TestGRPCOfTheDocumentation runs the commands of a section of the documentation, and looks for what it says of their output.
 func TestGRPCOfTheDocumentation(t *testing.T) {
-	document, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "echo-server.md"))
+	document, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "echo-server.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

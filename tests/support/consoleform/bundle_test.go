@@ -60,7 +60,7 @@ func TestForm_explainsEachField(t *testing.T) {
 	}
 }
 
-// TestPage_leavesOutListsInLists: docs/console.md says so.
+// TestPage_leavesOutListsInLists: docs/reference/console.md says so.
 func TestPage_leavesOutListsInLists(t *testing.T) {
 	var missing []string
 	for _, d := range shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
