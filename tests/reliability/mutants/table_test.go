@@ -64,7 +64,7 @@ func found() []mutant {
 			`return named && now["name"] != item["name"]`, "return named && now == nil",
 			"TestScenarios", simulation},
 		{"every 422 is the user's fault", "Classify",
-			"adviceOnService(err), Reason: v1.ReasonInvalidSpec}", "adviceOnService(err), Reason: v1.ReasonInvalidSpec, NoRetry: true}",
+			"Err: err, Reason: v1.ReasonInvalidSpec}", "Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}",
 			"TestSingleFaults/plans/^create:", simulation},
 		{"a deletion that fails says nothing", "reconcileDelete",
 			"status.EvaluateDeletion(echo, seen, failure, r.Now())", "status.EvaluateDeletion(echo, seen, nil, r.Now())", "Test", reconciler},
