@@ -79,7 +79,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			"spec": {"replicas": 1, "podSecurityContext": {"runAsNonRoot": true, "runAsUser": 10001}}}`, "apply", "-f", "-")
 		realcluster.Kubectl(ctx, "wait", "-n", "default", "--for=jsonpath={.status.phase}=Warning", "echo/echo-fixed-user", waitTimeout)
 		Expect(realcluster.Kubectl(ctx, "get", "-n", "default", "echo/echo-fixed-user", "-o", "jsonpath={.status.message}")).
-			To(ContainSubstring("provider restricted-v2: runAsUser: Invalid value"))
+			To(And(ContainSubstring("ValidatingAdmissionPolicy 'restricted-v2'"),
+				ContainSubstring("runAsUser: Invalid value: must be in the ranges: [1000660000, 1000669999]")))
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
