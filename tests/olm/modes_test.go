@@ -38,7 +38,28 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		Entry("another: SingleNamespace", SpecTimeout(15*time.Minute), "echo-mine"),
 		Entry("two: MultiNamespace", SpecTimeout(15*time.Minute), "echo-mine", "echo-theirs"),
 	)
+
+	It("with the operator's own namespace, whose deletion says what it waits for, and ends with the documented steps", func(ctx SpecContext) {
+		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+operatorNamespace+"]}"))
+		realcluster.KubectlInput(ctx, checkedEcho, "apply", "-n", operatorNamespace, "-f", "-")
+		waitReady(ctx, operatorNamespace)
+		kubectl(ctx, "run", "owner", "--image=quay.io/echo-operator/echo-server:v"+version(0), "--labels=echoes.example.com/companion=test-echo")
+		kubectl(ctx, "wait", "--for=condition=Ready", "pod/owner", waitTimeout)
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.companions}").Should(Equal("1"))
+
+		realcluster.Kubectl(ctx, "delete", "namespace", operatorNamespace, "--wait=false")
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "namespace", operatorNamespace, "-o",
+			`jsonpath={.status.conditions[?(@.type=="NamespaceFinalizersRemaining")].message}`).
+			Should(ContainSubstring("echoes.example.com/finalizer in 1 resource instances"))
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name").Should(BeEmpty(), "nothing keeps running")
+		run(ctx, changed(documented(version(0), "because the namespace is being deleted"), "my-namespace", operatorNamespace))
+		realcluster.Kubectl(ctx, "wait", "--for=delete", "namespace/"+operatorNamespace, waitTimeout)
+	}, SpecTimeout(15*time.Minute))
 })
+
+// checkedEcho is an Echo with children of many kinds.
+const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: test-echo}, spec: {replicas: 2, networkPolicy: {enabled: true},
+  ingress: {enabled: true, host: echo.example.com}, checks: [{name: path, schedule: "* * * * *", groups: [body], deadlineSeconds: 20}]}}`
 
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
