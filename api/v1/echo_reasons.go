@@ -44,7 +44,7 @@ const (
 	ReasonPodsNotReady NormalReason = "PodsNotReady"
 	// ReasonProgressDeadlineExceeded means that pods did not become ready within the progress deadline.
 	ReasonProgressDeadlineExceeded WarningReason = "ProgressDeadlineExceeded"
-	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace.
+	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace, or does not set what the quota requires.
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
 	// ReasonPodsRejected means that the API server rejects the pods, for example because they violate a Pod Security Standard.
 	ReasonPodsRejected WarningReason = "PodsRejected"

@@ -86,11 +86,10 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observ
 	var failed []error
 	for i := range echo.Spec.Checks {
 		check := &echo.Spec.Checks[i]
-		observed, err := r.ensure(ctx, echo, check)
+		observed, err := r.ensure(ctx, echo, check, pods[check.Name])
 		if err != nil {
 			failed, observed.Refused = append(failed, err), remedy.Of(err)
 		}
-		observed.Pods = pods[check.Name]
 		seen.Checks[check.Name] = observed
 	}
 	if !echo.Spec.Paused {
@@ -115,9 +114,10 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
-func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (checks.Runs, error) {
-	seen := checks.Runs{}
+// ensure makes the CronJob of a check as it is desired, and returns what is known of it and of the pods of its runs. A check that is not
+// allowed has none.
+func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (checks.Runs, error) {
+	seen := checks.Runs{Pods: pods}
 	child, err := desired.Check(echo, check, r.Images)
 	if err != nil {
 		return seen, err
@@ -133,8 +133,12 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		return seen, err
 	}
 	cronJob, _ := live.(*batchv1.CronJob)
-	if cronJob != nil && cronJob.Status.LastScheduleTime != nil {
-		seen.Scheduled = cronJob.Status.LastScheduleTime.Time
+	if cronJob != nil {
+		seen.Since, seen.Running = cronJob.CreationTimestamp.Time, len(cronJob.Status.Active) > 0
+		if last := cronJob.Status.LastScheduleTime; last != nil {
+			seen.Scheduled, seen.Since = last.Time, last.Time
+		}
+		seen.Blocked = r.tryRun(ctx, cronJob, seen.Lacks(echo, check, r.Now()))
 	}
 	if echo.Spec.Paused {
 		if cronJob != nil { // it runs on as it is

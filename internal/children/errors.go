@@ -55,6 +55,7 @@ type Action string
 // The actions of requests.
 const (
 	Applying   Action = "applied"
+	Creating   Action = "created"
 	Reading    Action = "read"
 	Replacing  Action = "replaced"
 	Deleting   Action = "deleted"

@@ -63,6 +63,8 @@ func Classify(err error) *Failure {
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
+	case remedy.IsQuotaExceeded(err):
+		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	case apierrors.IsForbidden(err):
 		return forbidden(err)
 	default:
@@ -94,14 +96,10 @@ func (f *Failure) urgency() int {
 
 // forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.
 func forbidden(err error) *Failure {
-	switch message := err.Error(); {
-	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; its watch reports when it is gone
+	if strings.Contains(err.Error(), "while custom resource definition is terminating") { // of a route; its watch reports when it is gone
 		return &Failure{Err: err, RetryAfter: definitionRetry}
-	case remedy.IsQuotaExceeded(err):
-		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
-	default:
-		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	}
+	return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 }
 
 // Silent reports whether a failure leaves the status as it is. It is false for nil.

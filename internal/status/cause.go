@@ -90,10 +90,8 @@ func creationCause(d *appsv1.Deployment) cause {
 		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
 			continue
 		}
-		if _, quota, found := strings.Cut(c.Message, "exceeded quota: "); found {
-			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: message.Problem{
-				Text: "The resource quota of the namespace is exceeded", Quote: quota,
-				Advice: "Raise it, or lower spec.replicas or spec.resources."}}
+		if problem := remedy.Quota(c.Message, ""); problem != (message.Problem{}) {
+			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: problem}
 		}
 		if account := missingServiceAccount(c.Message); account != "" {
 			return serviceAccountCause(d, account)

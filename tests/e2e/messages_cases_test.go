@@ -85,9 +85,9 @@ func admissionMessages() []explained {
 		"rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [services]}]}]\n"
 	return []explained{
 		{name: "a quota of pods", objects: quota("pods"), change: asIs, condition: v1.ConditionReady, reason: v1.ReasonQuotaExceeded,
-			message: "The resource quota of the namespace is exceeded: .*few.*Raise it, or lower"},
+			message: "The resource quota few has no room for the pods .pods.: .*Raise it, or lower"},
 		{name: "a quota of Services", objects: quota("services"), change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonQuotaExceeded,
-			message: "The Service explained exceeds the resource quota of the namespace: .*few.*Raise the quota"},
+			message: "The resource quota few has no room for the Service explained .services.: .*Raise it"},
 		{name: "a LimitRange", change: asIs, condition: v1.ConditionReady, reason: v1.ReasonPodsRejected,
 			objects: "{apiVersion: v1, kind: LimitRange, metadata: {name: small, namespace: NAMESPACE}, spec: {limits: [{type: Container, max: {memory: 32Mi}}]}}",
 			message: "The API server rejects the pods: .*maximum memory usage per Container.*LimitRange"},

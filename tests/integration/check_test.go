@@ -116,7 +116,7 @@ var _ = Describe("a check", func() {
 		job := cronJobNow(ctx, Default, echo, "web-path")
 		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
-		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod, for example because of a quota")
+		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod. Check the events of the Job.")
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown,
 			v1.ReasonCheckUnknown))
 	})

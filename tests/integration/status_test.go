@@ -8,7 +8,6 @@ import (
 	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,26 +86,7 @@ var _ = Describe("the status", func() {
 	It("reports that a quota is exceeded, and recovers", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "short"))
 		setReplicaFailure(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
-		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1")
-		rollOut(ctx, echo.Namespace, echo.Name)
-	})
-
-	It("reports that a quota does not allow a child, and recovers", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-services"},
-			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}}}
-		Expect(k8s.Create(ctx, quota)).To(Succeed())
-		quota.Status.Hard = quota.Spec.Hard
-		quota.Status.Used = corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}
-		Expect(k8s.Status().Update(ctx, quota)).To(Succeed()) // as the quota controller does
-		echo := support.Echo(namespace, "short")
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonQuotaExceeded))
-			g.Expect(now.Status.Message).To(And(HavePrefix("The Service short exceeds the resource quota"), ContainSubstring("no-services")))
-		}).WithContext(ctx).Should(Succeed())
-		Expect(k8s.Delete(ctx, quota)).To(Succeed())
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "The resource quota few has no room for the pods (pods)")
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 

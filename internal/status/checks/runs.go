@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -19,6 +20,8 @@ const (
 	patience = 90 * time.Second
 	// clockSkew is how much the clocks of the API server and the controller of CronJobs may differ.
 	clockSkew = 5 * time.Second
+	// noResult begins the message of a check that should have a result.
+	noResult = "The last run gave no result: "
 )
 
 // Runs is what is known of the runs of a check.
@@ -31,6 +34,49 @@ type Runs struct {
 	Hash string
 	// Scheduled is when the last run should have begun, zero if none was due.
 	Scheduled time.Time
+	// Since is when the last run began, or when the CronJob was created if none has. It is zero if there is no CronJob.
+	Since time.Time
+	// Running is true if a Job of the check has not ended.
+	Running bool
+	// Blocked is why the API server would refuse the Job or the pod of a run that lacks it, zero if it would not.
+	Blocked message.Problem
+}
+
+// Lacks are the objects that a run should have had created.
+type Lacks struct{ Job, Pod bool }
+
+// Lacks returns what Kubernetes should have created for the last run and has not. A CronJob whose Job is refused says so only in an event,
+// and so does a Job whose pod is refused.
+func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
+	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
+		return Lacks{}
+	}
+	was := findCheck(echo.Status.Checks, check.Name)
+	late := !r.Scheduled.IsZero() && !r.Scheduled.Add(desired.CheckDeadline(check)+patience).After(now)
+	due := nextRun(check, r.Since)
+	return Lacks{
+		Job: !r.Running && !due.IsZero() && !due.Add(patience).After(now),
+		Pod: late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0,
+	}
+}
+
+// nextRun returns when the next run of a check is due, in the time zone of the operator, zero if its schedule says never. The controller of
+// CronJobs uses the same library, in a time zone of its own.
+func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
+	schedule, err := cron.ParseStandard(check.Schedule)
+	if err != nil { // the API server refuses the CronJob
+		return time.Time{}
+	}
+	return schedule.Next(after)
+}
+
+// untilLate returns when the Job of the next run should exist, zero if no run is due.
+func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
+	due := nextRun(check, now.Add(-patience))
+	if due.IsZero() || r.Since.IsZero() {
+		return 0
+	}
+	return due.Add(patience).Sub(now)
 }
 
 // whyUnknown returns why a check has no result, whatever it was before; empty if it has one. It also returns when that may change by time
@@ -44,13 +90,16 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	case echo.Spec.DesiredReplicas() == 0:
 		return scaledDown, 0
 	}
+	if r.Blocked != (message.Problem{}) {
+		return noResult + r.Blocked.String(), r.untilLate(check, now)
+	}
 	if r.Scheduled.IsZero() || r.hasRunSince(was) {
-		return "", 0
+		return "", r.untilLate(check, now)
 	}
 	if left := r.Scheduled.Add(desired.CheckDeadline(check) + patience).Sub(now); left > 0 {
 		return "", left
 	}
-	return "The last run gave no result: " + r.whyNoVerdict(), 0
+	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
 // hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the
@@ -68,17 +117,22 @@ func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 
 // whyNoVerdict returns what the newest pod of the run that was last due shows.
 func (r Runs) whyNoVerdict() string {
-	pods := slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
-		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
-	})
+	pods := r.podsOfLast()
 	if len(pods) == 0 {
-		return "its Job has created no pod, for example because of a quota. Check the events of the Job."
+		return "its Job has created no pod. Check the events of the Job."
 	}
 	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if problem := status.PodProblem(&newest); problem != (message.Problem{}) {
 		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the name differs from run to run
 	}
 	return "its pod did not finish in time. Check the log and the events of the pod."
+}
+
+// podsOfLast returns the pods of the run that was last due, without those that succeeded.
+func (r Runs) podsOfLast() []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
+		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
+	})
 }
 
 // lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // shifted returns a pod that ended after a run was due, on a node whose clock is ahead, or behind.
@@ -58,4 +59,50 @@ func TestEvaluate_sidecars(t *testing.T) {
 	failed, report := evaluateCheck(checkedEcho(running), seen)
 	NewWithT(t).Expect(failed).To(Equal(running))
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
+}
+
+// TestRuns_Lacks checks what is tried after the CronJob, the Job or the pod of a run should exist.
+func TestRuns_Lacks(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
+	const long, short = 2 * time.Hour, 30 * time.Second
+	fresh := []corev1.Pod{ended(-3590, 0, `{"facts":1}`)}
+	for name, c := range map[string]struct {
+		seen   Runs
+		change func(*v1.Echo)
+		want   Lacks
+	}{
+		"no CronJob":                 {Runs{}, nil, Lacks{}},
+		"a new CronJob":              {Runs{Since: ago(short)}, nil, Lacks{}},
+		"no Job at all":              {Runs{Since: ago(long)}, nil, Lacks{Job: true}},
+		"a Job that has not ended":   {Runs{Since: ago(long), Running: true}, nil, Lacks{}},
+		"a Job of now":               {Runs{Since: ago(short), Scheduled: ago(short)}, nil, Lacks{}},
+		"a Job without a pod":        {Runs{Since: ago(200 * time.Second), Scheduled: ago(200 * time.Second)}, nil, Lacks{Pod: true}},
+		"a Job with a pod":           {Runs{Since: ago(time.Hour), Scheduled: ago(time.Hour), Pods: fresh, Running: true}, nil, Lacks{}},
+		"neither Job nor pod":        {Runs{Since: ago(long), Scheduled: ago(long)}, nil, Lacks{Job: true, Pod: true}},
+		"no replicas":                {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, Lacks{}},
+		"no URL":                     {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Status.ExternalURL = "" }, Lacks{}},
+		"a schedule that is refused": {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "99 * * * *" }, Lacks{}},
+	} {
+		echo := checkedEcho(v1.EchoCheckStatus{})
+		if c.change != nil {
+			c.change(echo)
+		}
+		if got := c.seen.Lacks(echo, &echo.Spec.Checks[0], checkTime); got != c.want {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// TestEvaluate_blocked checks that a run that the API server refuses takes the place of the result, and that the next run is waited for.
+func TestEvaluate_blocked(t *testing.T) {
+	g := NewWithT(t)
+	passed := v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}
+	seen := Runs{Since: checkTime.Add(-time.Hour), Blocked: message.Problem{Text: "a", Quote: "b", Advice: "C."}}
+	blocked, report := evaluateCheck(checkedEcho(passed), seen)
+	g.Expect(blocked.Message).To(Equal(`The last run gave no result: A: "b". C.`))
+	g.Expect(blocked.Result).To(Equal(v1.CheckUnknown))
+	g.Expect(report.Next).To(And(BeNumerically(">", 0), BeNumerically("<=", time.Hour+patience)))
+	again, report := evaluateCheck(checkedEcho(passed), Runs{Since: seen.Since})
+	g.Expect(again.Result).To(Equal(v1.CheckPassed))
+	g.Expect(report.Next).To(BeNumerically(">", 0))
 }

@@ -19,8 +19,3 @@ func IsDenied(err error) bool {
 	_, webhook, found := strings.Cut(message, `admission webhook "`)
 	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
 }
-
-// IsQuotaExceeded reports whether the API server refuses a request because of a resource quota.
-func IsQuotaExceeded(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
-}

@@ -50,10 +50,8 @@ func ofRequest(request *children.RequestError) message.Problem {
 	case apierrors.IsInvalid(err):
 		return message.Problem{Text: "the API server rejects " + object, Quote: fieldErrors(status, words), Advice: fieldAdvice(request.Kind, status)}
 	case IsQuotaExceeded(err):
-		_, quota, _ := strings.Cut(words, "exceeded quota: ")
-		return message.Problem{Text: object + " exceeds the resource quota of the namespace", Quote: quota,
-			Advice: "Raise the quota, or delete other objects."}
-	case apierrors.IsForbidden(err) && strings.Contains(words, " cannot ") && strings.Contains(words, " resource "):
+		return Quota(words, object)
+	case LacksPermission(err):
 		return message.Problem{Text: "the operator has no permission for " + object, Quote: words,
 			Advice: "Ask an administrator to restore the roles of the operator."}
 	case apierrors.IsForbidden(err):
@@ -61,6 +59,11 @@ func ofRequest(request *children.RequestError) message.Problem {
 	default:
 		return message.Problem{Text: fmt.Sprintf("%s cannot be %s", object, request.Action), Quote: words, Advice: retryAdvice(words)}
 	}
+}
+
+// LacksPermission reports whether the API server refuses a request because the operator has no right to it.
+func LacksPermission(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") && strings.Contains(err.Error(), " resource ")
 }
 
 // retryAdvice says what to do about an error that the operator retries.

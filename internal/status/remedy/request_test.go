@@ -32,9 +32,12 @@ func TestOf(t *testing.T) {
 			message.Problem{Text: "The Service x already exists, was not created for this Echo, and is not changed", Advice: "Delete it."}},
 		"a denial": {failed("Ingress", coded(403, denial)),
 			message.Problem{Text: "an admission webhook or policy denies the Ingress x", Quote: denial, Advice: policy}},
-		"a quota": {failed("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q, used: 1"))),
-			message.Problem{Text: "the Ingress x exceeds the resource quota of the namespace", Quote: "q, used: 1",
-				Advice: "Raise the quota, or delete other objects."}},
+		"a quota": {failed("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q, requested: "+
+			"count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, limited: count/ingresses.networking.k8s.io=1"))),
+			message.Problem{Text: "the resource quota q has no room for the Ingress x (count/ingresses.networking.k8s.io)",
+				Quote: "requested: count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, " +
+					"limited: count/ingresses.networking.k8s.io=1",
+				Advice: "Raise it, or delete other objects."}},
 		"no permission": {failed("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))),
 			message.Problem{Text: "the operator has no permission for the Ingress x",
 				Quote:  `ingresses.networking.k8s.io "x" is forbidden: User "u" cannot patch resource "ingresses"`,

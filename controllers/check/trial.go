@@ -1,0 +1,46 @@
+package check
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status/checks"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
+)
+
+// The operator only tries whether a Job could be created, which whoever may create CronJobs can do anyway.
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
+
+// tryRun returns why the API server would refuse what a run lacks, zero if it would not or if that cannot be known. A dry run needs no right
+// to read events or quotas, and finds policies, webhooks and the quotas of OpenShift as well.
+func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) message.Problem {
+	template := cronJob.Spec.JobTemplate
+	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: cronJob.Namespace, Name: cronJob.Name + "-dry-run", Labels: from.Labels, Annotations: from.Annotations}
+	}
+	var err error
+	kind := "Job"
+	if lacks.Job {
+		err = r.Client.Create(ctx, &batchv1.Job{ObjectMeta: meta(template.ObjectMeta), Spec: template.Spec}, client.DryRunAll)
+	}
+	if pod := template.Spec.Template; lacks.Pod && !isRefusal(err) {
+		kind = "Pod"
+		err = r.Client.Create(ctx, &corev1.Pod{ObjectMeta: meta(pod.ObjectMeta), Spec: pod.Spec}, client.DryRunAll)
+	}
+	if !isRefusal(err) {
+		return message.Problem{}
+	}
+	return remedy.Of(&children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err})
+}
+
+// isRefusal reports whether the controllers of Kubernetes would get the same response as a dry run. They have rights of their own.
+func isRefusal(err error) bool {
+	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err)) && !remedy.LacksPermission(err)
+}

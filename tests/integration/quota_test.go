@@ -1,0 +1,87 @@
+package integration
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a resource quota", func() {
+	DescribeTable("that has no room for an object is named in the status, and the Echo recovers",
+		func(ctx SpecContext, kind, name string, change func(*v1.EchoSpec)) {
+			namespace := newNamespace(ctx)
+			quota := createQuota(ctx, namespace, name, "0")
+			echo := support.Echo(namespace, "short", func(e *v1.Echo) { change(&e.Spec) })
+			Expect(k8s.Create(ctx, echo)).To(Succeed())
+			Eventually(func(g Gomega) {
+				now := echoNow(ctx, g, echo.Namespace, echo.Name)
+				g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonQuotaExceeded))
+				g.Expect(now.Status.Message).To(HavePrefix("The resource quota none has no room for the " + kind + " short (" + name + ")"))
+			}).WithContext(ctx).Should(Succeed())
+			Expect(k8s.Delete(ctx, quota)).To(Succeed())
+			rollOut(ctx, echo.Namespace, echo.Name)
+		},
+		Entry("services", "Service", "services", func(*v1.EchoSpec) {}),
+		Entry("services as objects", "Service", "count/services", func(*v1.EchoSpec) {}),
+		Entry("node ports", "Service", "services.nodeports", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }),
+		Entry("load balancers", "Service", "services.loadbalancers", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }),
+		Entry("Deployments", "Deployment", "count/deployments.apps", func(*v1.EchoSpec) {}),
+		Entry("PodDisruptionBudgets", "PodDisruptionBudget", "count/poddisruptionbudgets.policy", func(*v1.EchoSpec) {}),
+		Entry("Ingresses", "Ingress", "count/ingresses.networking.k8s.io",
+			func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, Host: "short.example.com"} }),
+		Entry("NetworkPolicies", "NetworkPolicy", "count/networkpolicies.networking.k8s.io",
+			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }),
+	)
+
+	It("that has no room for the CronJob of a check is named in its status", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
+		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
+		expectCheck(ctx, echo, v1.CheckUnknown, "The resource quota none has no room for the CronJob web-path (count/cronjobs.batch)")
+		Expect(k8s.Delete(ctx, quota)).To(Succeed())
+		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
+	})
+
+	DescribeTable("that has no room for a run of a check is named in its status",
+		func(ctx SpecContext, name, hard, message string) {
+			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+			job := cronJobNow(ctx, Default, echo, "web-path")
+			quota := createQuota(ctx, echo.Namespace, name, hard)
+			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
+			Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
+			Expect(k8s.Delete(ctx, quota)).To(Succeed())
+			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing refuses the run any more
+				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
+				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
+			}).WithContext(ctx).Should(Succeed())
+		},
+		Entry("Jobs", "count/jobs.batch", "0", "has no room for the Job of the check (count/jobs.batch)"),
+		Entry("pods", "pods", "0", "has no room for the Pod of the check (pods)"),
+		Entry("pods as objects", "count/pods", "0", "has no room for the Pod of the check (count/pods)"),
+		Entry("CPU", "requests.cpu", "0", "has no room for the Pod of the check (requests.cpu)"),
+		Entry("memory", "requests.memory", "0", "has no room for the Pod of the check (requests.memory)"),
+		Entry("a limit of memory", "limits.memory", "0", "has no room for the Pod of the check (limits.memory)"),
+		Entry("a limit of CPU that is not set", "limits.cpu", "10",
+			`requires limits.cpu of the Pod of the check: "must specify limits.cpu for: check". Set spec.resources.limits.cpu of the Echo`),
+	)
+})
+
+// createQuota creates a resource quota that is not used yet, with the status that the controller of Kubernetes gives it.
+func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
+	GinkgoHelper()
+	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: limit}}
+	Expect(k8s.Create(ctx, quota)).To(Succeed())
+	quota.Status = corev1.ResourceQuotaStatus{Hard: limit, Used: corev1.ResourceList{corev1.ResourceName(name): resource.MustParse("0")}}
+	Expect(k8s.Status().Update(ctx, quota)).To(Succeed())
+	return quota
+}
