@@ -35,7 +35,7 @@ type doc struct {
 // companionsDoc reads the documentation, for a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
-	text, err := os.ReadFile("../../docs/reference/echo.md")
+	text, err := os.ReadFile("../../docs/how-to/companions.md")
 	Expect(err).NotTo(HaveOccurred())
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(os.WriteFile(kubeconfig, []byte(realcluster.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
@@ -48,7 +48,7 @@ func companionsDoc(ctx context.Context, namespace string) *doc {
 func (d *doc) line(beginning string) string {
 	GinkgoHelper()
 	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
-	Expect(lines).To(HaveLen(1), "commands in docs/reference/echo.md that begin with %q", beginning)
+	Expect(lines).To(HaveLen(1), "commands in docs/how-to/companions.md that begin with %q", beginning)
 	return lines[0]
 }
 

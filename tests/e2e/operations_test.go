@@ -18,13 +18,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-var _ = Describe("the commands of docs/how-to/operate.md", func() {
+var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	It("save Echoes, and restore them when they and their namespace are lost", func(ctx SpecContext) {
 		namespace, folder := namespaces.New(ctx), GinkgoT().TempDir()
 		// run runs the commands after a text, for the Echoes of this spec only.
 		run := func(after string) {
 			GinkgoHelper()
-			commands := support.Documented("../../docs/how-to/operate.md", after)
+			commands := support.Documented("../../docs/how-to/backup.md", after)
 			Expect(commands).To(ContainSubstring("--all-namespaces"))
 			support.Run(ctx, "cd "+folder+"\n"+strings.ReplaceAll(commands, "--all-namespaces", "--namespace="+namespace))
 		}

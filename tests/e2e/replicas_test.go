@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The limits of docs/how-to/operate.md for another replica to take over, and a second for the kubelet.
+// The limits of docs/explanation/reliability.md for another replica to take over, and a second for the kubelet.
 const (
 	takeoverInOrder = 6 * time.Second
 	takeoverKilled  = 25 * time.Second
@@ -79,7 +79,7 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("can be one, which may be evicted, too", func(ctx SpecContext) {
-		support.Run(ctx, support.Documented("../../docs/how-to/operate.md", "To go back to one replica"))
+		support.Run(ctx, support.Documented("../../docs/how-to/install.md", "To go back to one replica"))
 		realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 		leader := awaitLeader(ctx)
 		Expect(replicas(ctx, Default)).To(HaveLen(1))

@@ -134,7 +134,7 @@ func TestOneKubernetesMinorVersion(t *testing.T) {
 		"tools/cluster/go.mod":               `\tk8s\.io/kubernetes v1\.(\d+)\.`,
 		"tools/docs/config.yaml":             `kubernetesVersion: "1\.(\d+)"`,
 		"tests/packaging/validators_test.go": `"k8s-version": "1\.(\d+)"`,
-		"README.md":                          `setup-envtest\S* use -p path 1\.(\d+)\.x`,
+		"CONTRIBUTING.md":                    `setup-envtest\S* use -p path 1\.(\d+)\.x`,
 		"docs/how-to/install.md":             `1\.(\d+)\.\d+: whole clusters`,
 		"CHANGELOG.md":                       `(?s).*the integration tests run on 1\.\d+ and 1\.(\d+)\.`,
 	} {

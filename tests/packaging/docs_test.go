@@ -11,7 +11,7 @@ import (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"}
-	for _, folder := range []string{"docs/*", "tests/*"} {
+	for _, folder := range []string{"docs", "docs/*", "tests/*"} {
 		files = append(files, filesAt(t, folder+"/*.md")...)
 	}
 	all := map[string]string{}
