@@ -52,6 +52,8 @@ TESTFLAGS ?=
 ARGS ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
+#: the path of the documentation on its host, for `make docs-site`
+SITE_BASE ?= /
 #: the vulnerability database of `make vulncheck`, such as https://vuln.go.dev; not set: the pinned module golang.org/x/vulndb
 VULNDB ?=
 
@@ -272,4 +274,4 @@ cluster-wipe: ## Stop the test cluster and remove everything that it keeps.
 kubeconfig: ## Print the path of the kubeconfig of the test cluster.
 	@$(CLUSTER) kubeconfig
 
-include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/must-gather.mk tools/make/olm.mk tools/make/release.mk
+include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/must-gather.mk tools/make/olm.mk tools/make/release.mk tools/make/site.mk
