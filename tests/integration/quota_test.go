@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -39,6 +41,44 @@ var _ = Describe("a resource quota", func() {
 			func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, Host: "short.example.com"} }),
 		Entry("NetworkPolicies", "NetworkPolicy", "count/networkpolicies.networking.k8s.io",
 			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }),
+	)
+
+	DescribeTable("that refuses echo pods and companions is named in the status and in an event", func(ctx SpecContext, name, hard, refusal string) {
+		namespace := newNamespace(ctx)
+		echo := createEcho(ctx, support.Echo(namespace, "short", func(e *v1.Echo) {
+			amounts := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "ephemeral-storage": resource.MustParse("1Gi")}
+			e.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts, Limits: amounts}
+			if hard != "0" {
+				delete(amounts, "cpu")
+			}
+		}))
+		owner := createOwner(ctx, k8s, namespace, "web", echo.Name)
+		quota := createQuota(ctx, namespace, name, hard)
+		template := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
+		refused := k8s.Create(ctx, pod, client.DryRunAll)
+		Expect(refused).To(HaveOccurred())
+		setReplicaFailure(ctx, echo, refused.Error()) // as the controllers of Kubernetes do
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
+		bind(ctx, k8s, owner, newNode(ctx, k8s))
+		note := fmt.Sprintf("The resource quota none "+refusal, "the Pod web-echo-")
+		Eventually(func(g Gomega) {
+			g.Expect(support.EventsOf(ctx, g, k8s, owner)).To(ContainElement(And(HaveField("Reason", "CompanionNotCreated"),
+				HaveField("Note", And(HavePrefix(note), ContainSubstring(name))))))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, quota)).To(Succeed())
+		eventuallyOne(ctx, k8s, owner)
+	},
+		Entry("pods", "pods", "0", "has no room for %s"),
+		Entry("pods as objects", "count/pods", "0", "has no room for %s"),
+		Entry("CPU", "requests.cpu", "0", "has no room for %s"),
+		Entry("a limit of CPU", "limits.cpu", "0", "has no room for %s"),
+		Entry("memory", "requests.memory", "0", "has no room for %s"),
+		Entry("a limit of memory", "limits.memory", "0", "has no room for %s"),
+		Entry("storage", "requests.ephemeral-storage", "0", "has no room for %s"),
+		Entry("a limit of storage", "limits.ephemeral-storage", "0", "has no room for %s"),
+		Entry("CPU that is not requested", "requests.cpu", "10", "requires requests.cpu of %s"),
+		Entry("a limit of CPU that is not set", "limits.cpu", "10", "requires limits.cpu of %s"),
 	)
 
 	It("that has no room for the CronJob of a check is named in its status", func(ctx SpecContext) {
