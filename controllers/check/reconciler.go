@@ -138,7 +138,9 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		if last := cronJob.Status.LastScheduleTime; last != nil {
 			seen.Scheduled, seen.Since = last.Time, last.Time
 		}
-		seen.Blocked = r.tryRun(ctx, cronJob, seen.Lacks(echo, check, r.Now()))
+		if refusal := r.tryRun(ctx, cronJob, seen.Lacks(echo, check, r.Now())); refusal != nil {
+			seen.Blocked = remedy.Of(refusal)
+		}
 	}
 	if echo.Spec.Paused {
 		if cronJob != nil { // it runs on as it is

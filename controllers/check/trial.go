@@ -11,16 +11,15 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status/checks"
-	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // The operator only tries whether a Job could be created, which whoever may create CronJobs can do anyway.
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
 
-// tryRun returns why the API server would refuse what a run lacks, zero if it would not or if that cannot be known. A dry run needs no right
+// tryRun returns why the API server would refuse what a run lacks, nil if it would not or if that cannot be known. A dry run needs no right
 // to read events or quotas, and finds policies, webhooks and the quotas of OpenShift as well.
-func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) message.Problem {
+func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) error {
 	template := cronJob.Spec.JobTemplate
 	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: cronJob.Namespace, Name: cronJob.Name + "-dry-run", Labels: from.Labels, Annotations: from.Annotations}
@@ -35,9 +34,9 @@ func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks
 		err = r.Client.Create(ctx, &corev1.Pod{ObjectMeta: meta(pod.ObjectMeta), Spec: pod.Spec}, client.DryRunAll)
 	}
 	if !isRefusal(err) {
-		return message.Problem{}
+		return nil
 	}
-	return remedy.Of(&children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err})
+	return &children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err}
 }
 
 // isRefusal reports whether the controllers of Kubernetes would get the same response as a dry run. They have rights of their own.
