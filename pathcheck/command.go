@@ -15,6 +15,9 @@ import (
 
 // Command is the command line of the programs that examine paths.
 type Command struct {
+	// OwnService is the URL of the Service of the Echo, which is asked once if nothing else responds. It may be empty.
+	OwnService string
+
 	address, direct, name, source, groups, ca, output string
 	credentials                                       credentials
 	expect                                            []Expectation
@@ -86,8 +89,8 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if err := cmp.Or(invalid, noCertificate); err != nil {
 		return nil, err
 	}
-	o := &Options{URL: strings.TrimSpace(url), Address: strings.TrimSpace(c.address), Direct: strings.TrimSpace(c.direct), Headers: headers,
-		Certificate: certificate, Expect: c.expect, Version: version, Deadline: c.deadline}
+	o := &Options{URL: strings.TrimSpace(url), Address: strings.TrimSpace(c.address), Direct: strings.TrimSpace(c.direct),
+		Service: strings.TrimSpace(c.OwnService), Headers: headers, Certificate: certificate, Expect: c.expect, Version: version, Deadline: c.deadline}
 	if c.deadline <= 0 {
 		return nil, fmt.Errorf("--deadline: %s is not longer than 0s", c.deadline)
 	}

@@ -18,11 +18,10 @@ func (o *Options) checkAddresses() error {
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
 	}
-	if o.Direct == "" {
-		return nil
-	}
-	if _, err := wire.ParseTarget(o.Direct, ""); err != nil {
-		return fmt.Errorf("--direct: %w", err)
+	for flag, url := range map[string]string{"--direct": o.Direct, "--own-service": o.Service} {
+		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
 	}
 	return nil
 }

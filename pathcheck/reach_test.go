@@ -5,8 +5,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
 // TestRun_rsaKeyExchange checks that a server is reached that knows no other exchange of keys.
@@ -40,4 +45,18 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// TestRun_silence checks that the verdict says what gave no response, and that the Service is asked even if the URL uses up the deadline.
+func TestRun_silence(t *testing.T) {
+	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
+	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})
+	v, err := pathverdict.Decode(string(report.Verdict()))
+	if want := strings.TrimPrefix(silent, "http://"); err != nil || v.Silent != pathverdict.SilentURL || v.Address != want {
+		t.Errorf("%v: the verdict is %+v", err, v)
+	}
+	report = check(t, Options{URL: open, Service: silent})
+	if v, err := pathverdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
+		t.Errorf("%v: the verdict on a stranger is %+v", err, v)
+	}
 }

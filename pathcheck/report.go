@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -32,7 +33,8 @@ type Report struct {
 	NotTested []NotTested `json:"notTested,omitempty"`
 	Expected  []Result    `json:"expected,omitempty"`
 
-	groups []string // that were chosen
+	groups []string            // that were chosen
+	silent pathverdict.Silence // for the verdict, if there is a Problem
 }
 
 // From is where a run looked from.

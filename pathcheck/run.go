@@ -19,6 +19,7 @@ import (
 type Options struct {
 	URL     string
 	Address string     // replaces what DNS says, if it is not empty
+	Service string     // the URL of the Service of the Echo, asked once if the URL is silent; may be empty
 	Direct  string     // the URL of the same Echo without the proxies in the path, to compare latencies; may be empty
 	Source  netip.Addr // the address to send from; the zero value leaves that to the system
 	Echo    proof.Echo // which Echo must respond; the zero value accepts any
@@ -46,11 +47,12 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	if len(o.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(o.CA) {
 		return nil, errors.New("the file of certificates has no certificate in PEM")
 	}
-	if o.Direct != "" {
-		if _, err := wire.ParseTarget(o.Direct, ""); err != nil {
+	for _, url := range []string{o.Direct, o.Service} {
+		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {
 			return nil, err
 		}
 	}
+	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
 	c, err := o.newClient(t)
@@ -60,6 +62,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	report := newReport(o, &c.Target)
 	if k, err := run.Meet(ctx, c); err != nil {
 		report.Problem = fact.Printable(err.Error())
+		report.silent = run.SilenceOf(parent, err, o.Service) // the URL may have used up the deadline
 	} else {
 		report.From.Address = k.Plain.Local.Addr().String()
 		runGroups(ctx, chosen, report, func() *run.Group { return &run.Group{Client: c, Known: k, Direct: o.Direct, CA: o.CA} })

@@ -7,7 +7,11 @@ import (
 
 // Verdict returns what remains of a report in the termination message of a container, as JSON of at most 4,000 bytes.
 func (r *Report) Verdict() []byte {
-	v := pathverdict.Verdict{Problem: fact.Cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished()}
+	v := pathverdict.Verdict{Problem: fact.Cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished(),
+		Silent: r.silent}
+	if v.Silent != "" {
+		v.Address = fact.Cut(fact.Printable(r.Address), pathverdict.MaxText)
+	}
 	for _, each := range r.Expected {
 		if !each.OK {
 			v.Failed = append(v.Failed, pathverdict.Unmet{Name: fact.Cut(each.Name, pathverdict.MaxName),

@@ -38,6 +38,8 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	command.Flags(flags)
 	verdict := flags.String("verdict-file", "",
 		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
+	flags.StringVar(&command.OwnService, "own-service", "",
+		"the `URL` of the Service of the Echo, which is asked once if the URL gives no response at all; the verdict says what was silent")
 	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0

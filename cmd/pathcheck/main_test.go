@@ -32,6 +32,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"--ca-file=main.go http://127.0.0.1": "--ca-file: main.go: it contains no certificate as PEM",
 		"http://a:65536":                     `"http://a:65536" is not a URL such as`,
 		"--direct=x http://a":                `"x" has no scheme: write http://x or https://x`,
+		"--own-service=x http://a":           `--own-service: "x" has no scheme: write http://x or https://x`,
 		"ftp://a":                            `"ftp://a" is not a URL such as`,
 		"a.example:8080":                     `"a.example:8080" has no scheme: write http://a.example:8080 or https://a.example:8080`,
 		"10.0.0.1:80/shop --groups=body":     `"10.0.0.1:80/shop" has no scheme: write http://10.0.0.1:80/shop or`,

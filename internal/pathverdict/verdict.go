@@ -21,10 +21,14 @@ const (
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
-// Verdict has no latencies, identifiers or addresses, so that two verdicts of the same path are the same.
+// Verdict has no latencies, identifiers or addresses from DNS, so that two verdicts of the same path are the same.
 type Verdict struct {
 	// Problem is why there are no facts: no Echo has responded.
 	Problem string `json:"problem,omitempty"`
+	// Silent is what gave no response at all. It is empty if the URL gave one, or DNS an error.
+	Silent Silence `json:"silent,omitempty"`
+	// Address is the host and port that the URL leads to, for what is Silent.
+	Address string `json:"address,omitempty"`
 	// Facts is how many facts were found.
 	Facts int `json:"facts"`
 	// Failed are the expectations that are not met.
@@ -32,6 +36,18 @@ type Verdict struct {
 	// Unfinished is why not everything was examined although another run may do so, such as DeadlinePassed. It is empty otherwise.
 	Unfinished string `json:"unfinished,omitempty"`
 }
+
+// Silence is what gave no response at all: not even an error, or a refused connection.
+type Silence string
+
+const (
+	// SilentURL means that the URL was silent, and that the Echo's own Service responded or was not asked.
+	SilentURL Silence = "url"
+	// SilentAll means that the Echo's own Service was silent, too.
+	SilentAll Silence = "all"
+	// SilentResolver means that the DNS resolver was silent.
+	SilentResolver Silence = "resolver"
+)
 
 // Unmet is an expectation that is not met. Got is empty if the fact is not known.
 type Unmet struct {
@@ -76,7 +92,10 @@ func (v Verdict) validate() error {
 	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
 		return errors.New("it has no facts")
 	}
-	texts := []string{v.Problem, v.Unfinished}
+	if !slices.Contains([]Silence{"", SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Silent != "" && v.Problem == "" {
+		return errors.New("it has a silence that is not valid")
+	}
+	texts := []string{v.Problem, v.Unfinished, v.Address}
 	for _, each := range v.Failed {
 		if !nameOfFact.MatchString(each.Name) {
 			return errors.New("it has a fact whose name is not valid")

@@ -9,7 +9,8 @@ import (
 )
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
-	want := Verdict{Facts: 3, Failed: []Unmet{{Name: "client.address", Want: "replaced", Got: "kept"}}, Unfinished: DeadlinePassed}
+	want := Verdict{Facts: 3, Problem: "no response", Silent: SilentAll, Address: "a:80",
+		Failed: []Unmet{{Name: "client.address", Want: "replaced", Got: "kept"}}, Unfinished: DeadlinePassed}
 	got, err := Decode(string(want.Encode()))
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
@@ -43,6 +44,9 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"facts":1,"failed":[{"name":"<b>","want":"x"}]}`:                             "name is not valid",
 		`{"facts":1,"failed":[{"name":"a","want":"x\u001b[31m"}]}`:                     "not printable",
 		`{"facts":1,"unfinished":"\u202ex"}`:                                           "not printable",
+		`{"problem":"x","silent":"dns"}`:                                               "silence that is not valid",
+		`{"facts":1,"silent":"all"}`:                                                   "silence that is not valid",
+		`{"problem":"x","silent":"all","address":"a\u001b"}`:                           "not printable",
 		`{"problem":"` + strings.Repeat("x", 201) + `"}`:                               "too long or not printable",
 		`{"facts":1,"failed":[{"name":"a","want":"x","got":"line\nbreak"}]}`:           "not printable",
 	} {

@@ -19,6 +19,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 const (
@@ -148,6 +149,9 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 		"--name=" + echo.Namespace + "/" + echo.Name,
 		"--deadline=" + strconv.Itoa(int(CheckDeadline(check)/time.Second)) + "s",
 	}
+	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
+		arguments = append(arguments, "--own-service="+routing.URL(echo))
+	} // otherwise the Service may be silent on the node of the check, whatever responds elsewhere
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)
 	}

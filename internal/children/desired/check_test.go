@@ -7,7 +7,9 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -67,8 +69,8 @@ func TestCheck(t *testing.T) {
 	}
 	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "it would delete the pod, and the verdict with it")
 	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
-	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--address=192.0.2.1:8443",
-		"--groups=client,tls",
+	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--own-service=http://web.ns.svc",
+		"--address=192.0.2.1:8443", "--groups=client,tls",
 		"--ca-file=/etc/pathcheck/ca.crt", "--expect=client.address=kept", "--expect=body.max=>=10Mi", "https://web.example.com/echo"}
 	g.Expect(pod.Containers[0].Args).To(HaveExactElements(want))
 	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken ||
@@ -80,6 +82,44 @@ func TestCheck(t *testing.T) {
 	}
 	if job.OwnerReferences[0].UID != "u" || !children.IsManaged(job) || children.EchoOf(job) != "web" || CheckOf(job) != "path" {
 		t.Errorf("the CronJob is not the Echo's: %+v", job.ObjectMeta)
+	}
+}
+
+// TestCheck_ownService checks that a check asks a Service only if that responds on each node, whatever its type.
+func TestCheck_ownService(t *testing.T) {
+	for want, service := range map[string]v1.EchoService{
+		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
+		"--own-service=http://web.ns.svc":      {Type: "LoadBalancer", Port: 80, InternalTrafficPolicy: "Cluster", ExternalTrafficPolicy: "Local"},
+		"":                                     {Type: "ClusterIP", Port: 80, InternalTrafficPolicy: "Local"},
+	} {
+		echo := checked()
+		echo.Spec.Service = service
+		if got := strings.Join(podOf(cronJob(t, echo)).Containers[0].Args, " "); !strings.Contains(got, want) ||
+			want == "" && strings.Contains(got, "--own-service") {
+			t.Errorf("%+v: the arguments are %s, want %q", service, got, want)
+		}
+	}
+}
+
+// TestNetworkPolicyAdmitsChecks checks that a check can ask the Service: if the Echo's own NetworkPolicy dropped that, an outage would look
+// like a closed network.
+func TestNetworkPolicyAdmitsChecks(t *testing.T) {
+	g := NewWithT(t)
+	echo := checked()
+	peer := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+	echo.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{peer}}
+	pod := labels.Set(cronJob(t, echo).Spec.JobTemplate.Spec.Template.Labels)
+	policy := liveChild[networkingv1.NetworkPolicy](t, echo, testConfig).Spec
+	matches := func(selector *metav1.LabelSelector) bool {
+		s, err := metav1.LabelSelectorAsSelector(selector)
+		g.Expect(err).NotTo(HaveOccurred())
+		return s.Matches(pod)
+	}
+	g.Expect(matches(&policy.PodSelector)).To(BeFalse(), "it denies the egress of the check")
+	g.Expect(policy.Ingress).To(HaveLen(2))
+	rule := policy.Ingress[1]
+	if !matches(rule.From[0].PodSelector) || rule.From[0].NamespaceSelector != nil || rule.Ports[0].Port.IntVal != echo.Spec.Port {
+		t.Errorf("the rule is %+v", rule)
 	}
 }
 

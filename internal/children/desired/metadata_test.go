@@ -153,7 +153,7 @@ func fieldChanges() map[string]fieldChange {
 		"service.ipFamilies":               {func(s *v1.EchoSpec) { s.Service.IPFamilies = nil }, "Service"},
 		"service.ipFamilyPolicy": {func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicyRequireDualStack },
 			"Service"},
-		"service.internalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = "" }, "Service"},
+		"service.internalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = "" }, "Service CronJob"},
 		"service.sessionAffinity":         {func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityNone }, "Service"},
 		"ingress.enabled":                 {func(s *v1.EchoSpec) { s.Ingress.Enabled = false }, "Deployment Ingress"},
 		"ingress.host":                    {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "Ingress"},

@@ -99,6 +99,39 @@ func TestEvaluate_result(t *testing.T) {
 	}
 }
 
+// TestEvaluate_silence checks that a check fails if the path may be down, and has no result only if nothing responds to its pod.
+func TestEvaluate_silence(t *testing.T) {
+	const unknown, failed = v1.CheckUnknown, v1.CheckFailed
+	for name, c := range map[string]struct {
+		silent  pathverdict.Silence
+		problem string
+		want    v1.CheckResult
+		message string
+	}{
+		"nothing responds": {pathverdict.SilentAll, "no response from a:80: i/o timeout", unknown,
+			"No request seems to leave the pod: neither a:80 nor the Service responds. " +
+				"Allow egress to both in the NetworkPolicies of the namespace."},
+		"the resolver is silent": {pathverdict.SilentResolver, "no response from a:80: DNS does not respond", unknown,
+			"The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."},
+		"the Service responds": {pathverdict.SilentURL, "no response from a:80: i/o timeout", failed,
+			`No Echo responds: "no response from a:80: i/o timeout". Either the path is down, or a NetworkPolicy drops egress to a:80.`},
+		"a refused connection": {"", "no response from a:80: connect: connection refused", failed,
+			`No Echo responds: "no response from a:80: connect: connection refused".`},
+		"no such name": {"", "no response from a:80: lookup a: no such host", failed,
+			`No Echo responds: "no response from a:80: lookup a: no such host".`},
+		"SERVFAIL": {"", "no response from a:80: lookup a: server misbehaving", failed,
+			`No Echo responds: "no response from a:80: lookup a: server misbehaving".`},
+	} {
+		v := pathverdict.Verdict{Problem: c.problem, Silent: c.silent, Address: "a:80"}
+		for _, was := range []v1.CheckResult{v1.CheckPassed, v1.CheckFailed, v1.CheckUnknown} {
+			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), Runs{Pods: []corev1.Pod{found(v)}})
+			if got.Result != c.want || got.Message != c.message || got.LastRunTime == nil {
+				t.Errorf("%s after %s: %+v", name, was, got)
+			}
+		}
+	}
+}
+
 func TestEvaluate_refused(t *testing.T) {
 	g := NewWithT(t)
 	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), Runs{Refused: message.Problem{Text: "The CronJob is invalid", Quote: "no", Advice: "Change it."}})

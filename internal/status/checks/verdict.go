@@ -28,7 +28,10 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 	current.LastRunTime = ended.FinishedAt.DeepCopy()
 	failed := failuresOf(v)
+	silence := silenceOf(v)
 	switch {
+	case silence != "":
+		setUnknown(current, silence)
 	case len(failed) > 0:
 		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
 	case v.Unfinished == pathverdict.DeadlinePassed:
@@ -42,10 +45,27 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 }
 
+// silenceOf returns why a run says nothing about the path: nothing at all responded to its pod. It is empty if anything did, because then
+// the path may be down.
+func silenceOf(v pathverdict.Verdict) string {
+	switch v.Silent {
+	case pathverdict.SilentResolver:
+		return "The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."
+	case pathverdict.SilentAll:
+		return fmt.Sprintf("No request seems to leave the pod: neither %s nor the Service responds. "+
+			"Allow egress to both in the NetworkPolicies of the namespace.", v.Address)
+	}
+	return ""
+}
+
 // failuresOf returns what a run found that should not be so.
 func failuresOf(v pathverdict.Verdict) []string {
 	if v.Problem != "" {
-		return []string{message.Problem{Text: "no Echo responds", Quote: v.Problem}.String()}
+		problem := message.Problem{Text: "no Echo responds", Quote: v.Problem}
+		if v.Silent == pathverdict.SilentURL {
+			problem.Advice = fmt.Sprintf("Either the path is down, or a NetworkPolicy drops egress to %s.", v.Address)
+		}
+		return []string{problem.String()}
 	}
 	var failed []string
 	for _, each := range v.Failed {

@@ -8,11 +8,7 @@ import (
 // Serve handles connections until the end of the test, and returns the URL.
 func Serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
+	listener := listen(t)
 	go func() {
 		for {
 			connection, err := listener.Accept()

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -45,7 +44,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("no response from %s: %s", c.Dial, networkReason(err))
+		return nil, &noResponse{c.Dial, err}
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}

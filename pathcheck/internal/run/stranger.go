@@ -12,6 +12,20 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
+// noResponse is the error of a first request without a response.
+type noResponse struct {
+	address string
+	cause   error
+}
+
+// Error implements error.
+func (n *noResponse) Error() string {
+	return "no response from " + n.address + ": " + networkReason(n.cause)
+}
+
+// Unwrap returns the error of the network.
+func (n *noResponse) Unwrap() error { return n.cause }
+
 // networkReason returns why there is no response, without what differs from one attempt to the next, as ports do.
 func networkReason(err error) string {
 	var dns *net.DNSError

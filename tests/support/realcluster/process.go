@@ -14,7 +14,13 @@ import (
 // ProcessOf returns the process of a pod with one container, nil if it is on another machine or this user may not kill it.
 func ProcessOf(pod *corev1.Pod) *os.Process {
 	GinkgoHelper()
-	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	return ProcessIn(&pod.Status.ContainerStatuses[0])
+}
+
+// ProcessIn is like ProcessOf for a container.
+func ProcessIn(container *corev1.ContainerStatus) *os.Process {
+	GinkgoHelper()
+	_, id, _ := strings.Cut(container.ContainerID, "://")
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	Expect(err).NotTo(HaveOccurred())
 	for _, path := range groups {

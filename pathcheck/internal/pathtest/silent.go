@@ -1,0 +1,55 @@
+package pathtest
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Silent returns a URL that no connection gets a response from, as if a NetworkPolicy dropped the packets: nothing accepts connections, and
+// no more of them fit into the queue.
+func Silent(t *testing.T) string {
+	t.Helper()
+	listener := listen(t)
+	raw, err := listener.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = syscall.Listen(int(fd), 0) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
+		cancel()
+		if err != nil {
+			return "http://" + listener.Addr().String()
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+	}
+	t.Fatal("the queue takes more and more connections")
+	return ""
+}
+
+// Refusing returns a URL that refuses connections.
+func Refusing(t *testing.T) string {
+	t.Helper()
+	listener := listen(t)
+	_ = listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// serverFailure is the text of the error for SERVFAIL, which package net does not export.
+const serverFailure = "server misbehaving"
+
+// SilenceOf returns what was silent when a request to a URL failed. Only if nothing responded, it asks the Service of the same Echo, once,
+// unless its URL is empty.
+func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silence {
+	url := silentPart(err)
+	target, invalid := wire.ParseTarget(service, "")
+	if url == "" || invalid != nil {
+		return url
+	}
+	connection, err := target.Connect(ctx, wire.NewLimits())
+	if err == nil {
+		_ = connection.Close() // nothing was sent
+	}
+	return withService(url, silentPart(err))
+}
+
+// withService returns what was silent, given what was when the URL and then the Service were asked.
+func withService(url, service pathverdict.Silence) pathverdict.Silence {
+	switch {
+	case service == "" && url == pathverdict.SilentResolver:
+		return "" // the resolver responds to the name of the Service: a server behind it does not
+	case service == "":
+		return url
+	case url == pathverdict.SilentResolver && service == url:
+		return url
+	}
+	return pathverdict.SilentAll
+}
+
+// silentPart returns which part of a request was silent, the resolver or the address. A refused connection is a response of a server, but
+// none of a resolver.
+func silentPart(err error) pathverdict.Silence {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns):
+		if dns.Temporary() && dns.Err != serverFailure {
+			return pathverdict.SilentResolver
+		}
+	case errors.As(err, &op) && op.Op == "dial" && (op.Timeout() || isUnreachable(op)):
+		return pathverdict.SilentURL
+	}
+	return ""
+}
+
+// isUnreachable reports whether a connection failed because of what is between the pod and the server: packets cannot get there, or are not
+// allowed to.
+func isUnreachable(err error) bool {
+	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}

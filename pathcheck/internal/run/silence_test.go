@@ -1,0 +1,140 @@
+package run
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// The names that the resolver of the tests knows, and what it responds: nothing, NXDOMAIN or SERVFAIL.
+const (
+	nameSilent   = "http://silent.test."
+	nameUnknown  = "http://unknown.test."
+	nameServfail = "http://servfail.test."
+)
+
+func TestSilenceOf(t *testing.T) {
+	asked := make(chan bool, 100)
+	dropped, refused := pathtest.Silent(t), pathtest.Refusing(t)
+	open := pathtest.Serve(t, func(net.Conn) {})
+	service := pathtest.Serve(t, func(net.Conn) { asked <- true })
+	for name, c := range map[string]struct {
+		resolver     string // its address
+		url, service string
+		want         pathverdict.Silence
+		asked        int // how often the Service was
+	}{
+		"a URL that refuses":                    {url: refused, service: service},
+		"a URL that hangs up":                   {url: open, service: service},
+		"a URL that drops":                      {url: dropped, want: pathverdict.SilentURL},
+		"a URL that drops, the Service not":     {url: dropped, service: service, want: pathverdict.SilentURL, asked: 1},
+		"a URL that drops, the Service refuses": {url: dropped, service: refused, want: pathverdict.SilentURL},
+		"a URL without a route":                 {url: "http://224.0.0.1", service: service, want: pathverdict.SilentURL, asked: 1},
+		"both drop":                             {url: dropped, service: dropped, want: pathverdict.SilentAll},
+		"a URL that drops, no such Service":     {url: dropped, service: nameUnknown, want: pathverdict.SilentURL},
+		"a URL that drops, a silent resolver":   {url: dropped, service: nameSilent, want: pathverdict.SilentAll},
+		"no such name":                          {url: nameUnknown, service: service},
+		"SERVFAIL":                              {url: nameServfail, service: service},
+		"a silent resolver":                     {url: nameSilent, want: pathverdict.SilentResolver},
+		"a silent resolver for both":            {url: nameSilent, service: nameSilent, want: pathverdict.SilentResolver},
+		"a resolver silent for the URL alone":   {url: nameSilent, service: nameUnknown},
+		"a silent resolver, the Service drops":  {url: nameSilent, service: dropped, want: pathverdict.SilentAll},
+		"a resolver that refuses":               {resolver: closedPort(t), url: nameUnknown, service: nameUnknown, want: pathverdict.SilentResolver},
+	} {
+		t.Run(name, func(t *testing.T) {
+			useResolver(t, c.resolver)
+			target, err := wire.ParseTarget(c.url, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Meet(soon(t), &wire.Client{Target: target, Limits: wire.NewLimits()})
+			if err == nil {
+				t.Fatal("the URL responds")
+			}
+			if got := SilenceOf(soon(t), err, c.service); got != c.want {
+				t.Errorf("%v: got %q, want %q", err, got, c.want)
+			}
+			for range c.asked {
+				select {
+				case <-asked:
+				case <-time.After(10 * time.Second):
+					t.Fatal("the Service was not asked")
+				}
+			}
+			if len(asked) > 0 {
+				t.Errorf("the Service was asked more than %d times", c.asked)
+			}
+		})
+	}
+}
+
+// soon returns a context that ends before anything in the system gives up.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// useResolver has names looked up at an address, or at a resolver that responds with errors or not at all, depending on the name.
+func useResolver(t *testing.T, address string) {
+	t.Helper()
+	if address == "" {
+		address = serveErrors(t)
+	}
+	before := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = before })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", address)
+	}}
+}
+
+func serveErrors(t *testing.T) string {
+	t.Helper()
+	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		for message := make([]byte, 512); ; {
+			n, client, err := server.ReadFrom(message)
+			if err != nil {
+				return
+			}
+			if code := rcode(string(message[:n])); code != 0 {
+				message[2], message[3] = message[2]|0x80, 0x80|code
+				_, _ = server.WriteTo(message[:n], client)
+			}
+		}
+	}()
+	return server.LocalAddr().String()
+}
+
+// rcode returns the code of the error that a query is responded with, zero for no response.
+func rcode(query string) byte {
+	switch {
+	case strings.Contains(query, "unknown"):
+		return 3
+	case strings.Contains(query, "servfail"):
+		return 2
+	}
+	return 0
+}
+
+// closedPort returns an address at which no resolver listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Close()
+	return server.LocalAddr().String()
+}
