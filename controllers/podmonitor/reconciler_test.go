@@ -44,7 +44,7 @@ func TestPodMonitors(t *testing.T) {
 		"it is not wanted any more": {fakecluster.StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()},
 			[]string{"delete x"}, ""},
 		"it was never wanted": {fakecluster.StoredEcho(), nil, nil, nil, ""},
-		"somebody has the name": {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil,
+		"another client has the name": {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil,
 			"Warning NotMonitored"},
 		"a foreign one, nothing wanted": {fakecluster.StoredEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)},
 			nil, ""},

@@ -12,7 +12,7 @@ func TestClientAddress(t *testing.T) {
 		chain   []string
 		want    string
 	}{
-		"nobody trusted":          {"", peer, []string{"203.0.113.7"}, "10.0.0.9"},
+		"no one trusted":          {"", peer, []string{"203.0.113.7"}, "10.0.0.9"},
 		"no chain":                {"10.0.0.0/8", peer, nil, "10.0.0.9"},
 		"the peer is not trusted": {"192.168.0.0/16", peer, []string{"203.0.113.7"}, "10.0.0.9"},
 		"one proxy":               {"10.0.0.0/8", peer, []string{"203.0.113.7"}, "203.0.113.7"},

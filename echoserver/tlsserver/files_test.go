@@ -50,7 +50,7 @@ func TestSettings_pair(t *testing.T) {
 		"the authority first": {echotest.SecretKeys(echotest.Issued{Certificate: a.PEM + first.Certificate, Key: first.Key}, ""),
 			ClientCertificateNone,
 			"key tls.crt: the certificate of the key is not the first one, but number 2: put it before its authorities"},
-		"a bad authority that nobody reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
+		"a bad authority that no one reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
 		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
 			"key tls.crt is missing"},
 	} {

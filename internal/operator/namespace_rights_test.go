@@ -67,7 +67,7 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 		"one":               {http.StatusCreated, []string{"a"}, "no namespace of WATCH_NAMESPACE can be watched: the operator may not"},
 		"one, given twice":  {http.StatusCreated, []string{"a", "a"}, "no namespace of WATCH_NAMESPACE can be watched: the operator may not"},
 		"an overloaded one": {http.StatusInternalServerError, []string{"a"}, "does not report what the operator may do"},
-		"nobody may ask":    {http.StatusForbidden, []string{"a"}, ""},
+		"no one may ask":    {http.StatusForbidden, []string{"a"}, ""},
 	} {
 		cluster := reviewer(t, func(authorizationv1.ResourceAttributes) (int, bool) { return c.code, false })
 		got, err := checkNamespaces(t.Context(), cluster, c.namespaces)

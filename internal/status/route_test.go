@@ -70,18 +70,18 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: routing.Gateways{}}, next: routePatience - time.Second,
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: "Gateway ns/g does not exist. Create it, or change spec.gateway.parentRefs."}},
-		"nobody has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
+		"no one has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
 			want: said{Degraded: "False AsExpected"}},
-		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
+		"no one says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
 				"Check that the controller of its GatewayClass is running."}},
-		"nobody says anything of what it is now": {seen: Observation{HTTPRoute: edited, Gateways: there},
+		"no one says anything of what it is now": {seen: Observation{HTTPRoute: edited, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
 				"Check that the controller of its GatewayClass is running."}},
 		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: `Gateway ns/g reports a problem with the BackendTLSPolicy (ResolvedRefs, InvalidCACertificateRef): "no ConfigMap". ` + otherwise}},
-		"nobody says anything of a policy": {
+		"no one says anything of a policy": {
 			seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,

@@ -185,7 +185,7 @@ func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 		"the Echoes of a namespace":    {"good", "/echoes?namespace=a", http.StatusOK},
 		"the Echoes of another":        {"good", "/echoes?namespace=b", http.StatusForbidden},
 		"a token that is not accepted": {"bad", "/metrics", http.StatusUnauthorized},
-		"no token":                     {"", "/metrics", http.StatusUnauthorized}, // nobody is anonymous
+		"no token":                     {"", "/metrics", http.StatusUnauthorized}, // requests are never anonymous
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
 		if c.token != "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// threeEchoes holds a/x and a/y and b/x in no order, each with a pod, and a pod that belongs to nobody.
+// threeEchoes holds a/x and a/y and b/x in no order, each with a pod, and a pod that belongs to no Echo.
 func threeEchoes() *store {
 	s := &store{fail: map[string]error{}}
 	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {

@@ -46,14 +46,14 @@ func (r *reviewer) Create(_ context.Context, review *authenticationv1.TokenRevie
 	return reviewed, nil
 }
 
-// flood asks for many tokens that nobody has issued, and returns how many were refused without a review.
+// flood asks for many tokens that no one has issued, and returns how many were refused without a review.
 func flood(t *testing.T, tokens *tokenReviews, round string) int {
 	t.Helper()
 	refused := 0
 	for i := range 3000 {
 		_, ok, err := tokens.AuthenticateToken(t.Context(), fmt.Sprintf("%s-%d", round, i))
 		if ok || err == nil {
-			t.Fatalf("a token that nobody has issued is accepted: %v", err)
+			t.Fatalf("a token that no one has issued is accepted: %v", err)
 		}
 		if errors.Is(err, errTooManyReviews) {
 			refused++

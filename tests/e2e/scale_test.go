@@ -130,7 +130,7 @@ func eventuallyManyReady(ctx context.Context, in []string) {
 	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(Equal(many))
 }
 
-// eventuallyCalm waits until nobody writes to the Echoes and their objects any more, neither the controllers of Kubernetes, and returns
+// eventuallyCalm waits until no one writes to the Echoes and their objects any more, neither the controllers of Kubernetes, and returns
 // their versions.
 func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()

@@ -28,7 +28,7 @@ var _ = Describe("a check", func() {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		job := cronJobNow(ctx, Default, echo, "web-path")
 		Expect(metav1.IsControlledBy(job, echo)).To(BeTrue())
-		By("restoring what somebody edits, and keeping what somebody adds")
+		By("restoring what another client edits, and keeping what another client adds")
 		edit(ctx, job, func(job *batchv1.CronJob) {
 			job.Spec.Schedule, job.Spec.Suspend = "@yearly", new(true)
 			job.Labels["team"] = "a"

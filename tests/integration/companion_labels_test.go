@@ -13,7 +13,7 @@ import (
 )
 
 // The cache of the operator does not hold such a companion.
-var _ = Describe("a companion whose labels somebody removed", func() {
+var _ = Describe("a companion whose labels another client removed", func() {
 	removeLabels := func(ctx context.Context, companion *corev1.Pod) {
 		GinkgoHelper()
 		edit(ctx, companion, func(p *corev1.Pod) { p.Labels = nil })

@@ -137,7 +137,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	It("its routes are like any child", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		By("what somebody edits in it is restored, and what somebody adds is kept")
+		By("what another client edits in it is restored, and what another client adds is kept")
 		expectRoute(ctx, echo, route)
 		Expect(admin.Patch(ctx, route, client.RawPatch(types.MergePatchType,
 			[]byte(
@@ -148,7 +148,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			g.Expect(route.Spec.Rules[0].BackendRefs[0].Name).To(Equal(gatewayv1.ObjectName("early")))
 			g.Expect(route.Labels).To(HaveKeyWithValue("team", "a"))
 		}).WithContext(ctx).Should(Succeed())
-		By("it is created again if somebody deletes it")
+		By("it is created again if another client deletes it")
 		Expect(admin.Delete(ctx, route)).To(Succeed())
 		support.EventuallyObject(ctx, admin, route).ShouldNot(HaveField("UID", route.UID))
 		expectRoute(ctx, echo, route)

@@ -71,7 +71,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			version = monitor.GetResourceVersion()
 		}).WithContext(ctx).Should(Succeed())
 
-		By("what somebody edits is restored, and what somebody adds is kept")
+		By("what another client edits is restored, and what another client adds is kept")
 		Expect(admin.Patch(ctx, monitorOf(ctx, Default, echo), client.RawPatch("application/merge-patch+json",
 			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}],"selector":{"matchLabels":{"team":"a"}}}}`)))).To(Succeed())
 		Eventually(func(g Gomega) {

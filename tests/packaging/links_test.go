@@ -80,7 +80,7 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachableFromTheReadme: nobody finds a page to which nothing links.
+// TestPagesAreReachableFromTheReadme: no one finds a page to which nothing links.
 func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	all, reached := documents(t), map[string]bool{}
 	var visit func(page string)

@@ -78,7 +78,7 @@ func (s *store) setStatus(k objectKey, status any) {
 	utilruntime.Must(err)
 }
 
-// rollOut makes the pods of a Deployment as wanted, and its status.
+// rollOut makes the pods of a Deployment as desired, and its status.
 func (s *simulation) rollOut(d *appsv1.Deployment) {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
 	template := digest(d.Spec.Template)

@@ -3,7 +3,7 @@
 // the other controllers that an Echo depends on.
 //
 // A run is a scenario, which is what a person does, with a plan, which is what goes wrong: an error before or after a request is done, a
-// process that ends, a watch that is late, somebody else who changes something. Whatever happens, the end must be that of a run without
+// process that ends, a watch that is late, another client who changes something. Whatever happens, the end must be that of a run without
 // faults: the same objects, no event twice, no request when nothing is left to do.
 //
 // With amnesia, the operator loses what it remembers at random moments, and only requests and reconciles may rise. AMNESIA=SEED runs all

@@ -26,7 +26,7 @@ type fault struct {
 	crashes, stops bool
 	// old is how many changes of the resource of the request the process does not get to know when it starts again.
 	old int
-	// foreign is what somebody else does before the request.
+	// foreign is what another client does before the request.
 	foreign func(*simulation, call)
 	// promises is true if the run ends otherwise than without the fault, so that only the promises of the operator are checked.
 	promises bool

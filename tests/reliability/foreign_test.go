@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// foreigners are the faults that somebody else causes just before a request. But for a deletion, the operator must put right what they do,
+// foreigners are the faults that another client causes just before a request. But for a deletion, the operator must put right what they do,
 // so they happen only while it works on the Echo.
 func foreigners() []fault {
 	return []fault{
@@ -44,7 +44,7 @@ func foreigners() []fault {
 	}
 }
 
-// active returns what somebody else does while there is an Echo that is neither paused nor being deleted.
+// active returns what another client does while there is an Echo that is neither paused nor being deleted.
 func active(do func(*simulation)) func(*simulation, call) {
 	return func(s *simulation, _ call) {
 		o := s.get(echoKey)
@@ -57,7 +57,7 @@ func active(do func(*simulation)) func(*simulation, call) {
 	}
 }
 
-// replace deletes an object of the operator and creates another one under its name, as somebody else does.
+// replace deletes an object of the operator and creates another one under its name, as another client does.
 func replace(s *simulation, to call) {
 	old := s.get(to.objectKey)
 	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {

@@ -26,7 +26,7 @@ type kind struct {
 	group, version, kind string
 	// cluster is true if its objects are in no namespace.
 	cluster bool
-	// custom is true if it is not built into Kubernetes. Nobody applies such objects.
+	// custom is true if it is not built into Kubernetes. No one applies such objects.
 	custom bool
 	// fields is the manager of its fields.
 	fields func() *managedfields.FieldManager
@@ -63,7 +63,7 @@ func builtIn(group, name string) kind {
 	return k
 }
 
-// ofGatewayAPI returns a kind of Gateway API, which a cluster serves only if somebody has installed it.
+// ofGatewayAPI returns a kind of Gateway API, which a cluster serves only if another client has installed it.
 func ofGatewayAPI(name string) kind {
 	k := kind{group: gatewayv1.GroupName, version: "v1", kind: name}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {

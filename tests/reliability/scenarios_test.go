@@ -131,7 +131,7 @@ func changes() []scenario {
 	return all
 }
 
-// drifts are scenarios in which somebody changes what the operator created.
+// drifts are scenarios in which another client changes what the operator created.
 func drifts() []scenario {
 	edit := func(k objectKey, change func(map[string]any)) step { return func(s *simulation) { s.edit(k, change) } }
 	return []scenario{

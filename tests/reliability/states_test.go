@@ -15,7 +15,7 @@ import (
 // state is a state of an Echo and its children from which the operator may start.
 type state struct {
 	finalizer bool
-	// children are, in the order of childKeys, "absent", "as wanted" or "old".
+	// children are, in the order of childKeys, "absent", "as desired" or "old".
 	children [3]string
 	// status is "none", "right" or "wrong".
 	status string
@@ -32,7 +32,7 @@ func (s state) String() string {
 // states returns every state in which an Echo can be.
 func states() []state {
 	var all []state
-	forms := []string{"absent", "as wanted", "old"}
+	forms := []string{"absent", "as desired", "old"}
 	for _, finalizer := range []bool{true, false} {
 		for _, service := range forms {
 			for _, deployment := range forms {
@@ -70,7 +70,7 @@ func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 		in.put(echoKey, echo)
 		for i, k := range childKeys {
 			switch s.children[i] {
-			case "as wanted":
+			case "as desired":
 				in.put(k, now[k])
 			case "old":
 				in.put(k, old[k])
@@ -122,7 +122,7 @@ func TestEveryState(t *testing.T) {
 	w.report(t, len(lags), len(all))
 }
 
-// problems returns how the end of a state is not that of its spec: all as wanted, nothing, or no change.
+// problems returns how the end of a state is not that of its spec: all as desired, nothing, or no change.
 func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
 	var problems []string
 	for i, k := range childKeys {

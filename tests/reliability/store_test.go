@@ -37,7 +37,7 @@ type store struct {
 	log     []change
 	// created is how often each object was created.
 	created map[objectKey]int
-	// forced is true while somebody else does what breaks the promises.
+	// forced is true while another client does what breaks the promises.
 	forced bool
 	// broken are the promises of the operator that a write broke, whatever the state at the end.
 	broken []string
@@ -190,7 +190,7 @@ func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager stri
 			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
 		}
 		if isForeign(live) {
-			s.broken = append(s.broken, "an object of somebody else was changed: "+k.String())
+			s.broken = append(s.broken, "an object of another client was changed: "+k.String())
 		}
 		if live == nil {
 			live = &unstructured.Unstructured{Object: map[string]any{}}
@@ -233,7 +233,7 @@ func merge(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstruc
 	return after, after.UnmarshalJSON(text)
 }
 
-// edit changes an object that exists, as somebody else does.
+// edit changes an object that exists, as another client does.
 func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -241,7 +241,7 @@ func (s *store) edit(k objectKey, change func(object map[string]any)) {
 		}
 		after := live.DeepCopy()
 		change(after.Object)
-		return kinds[k.resource].replace(live, after, "", "somebody")
+		return kinds[k.resource].replace(live, after, "", "another client")
 	})
 	utilruntime.Must(err)
 }
@@ -273,7 +273,7 @@ func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	if foreign && err == nil {
 		s.lock.Lock()
 		defer s.lock.Unlock()
-		s.broken = append(s.broken, "an object of somebody else was deleted: "+k.String())
+		s.broken = append(s.broken, "an object of another client was deleted: "+k.String())
 	}
 	return err
 }

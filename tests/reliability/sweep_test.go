@@ -115,7 +115,7 @@ func referenceOf(t *testing.T, c scenario) outcome {
 	return first
 }
 
-// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by somebody else, it must end as if
+// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by another client, it must end as if
 // it had been created that way.
 func TestScenarios(t *testing.T) {
 	all, ends := slices.Concat(basics(), others()), map[string]outcome{}

@@ -175,7 +175,7 @@ func TestWithoutOwnWrites(t *testing.T) {
 		return p.key
 	})
 	h.Create(t.Context(), event.CreateEvent{Object: d("1", owner)}, nil)
-	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // somebody removed the owner
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // another client removed the owner
 	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("2"), ObjectNew: d("3", owner)}, nil)
 	h.Delete(t.Context(), event.DeleteEvent{Object: d("3", owner)}, nil)
 	h.Create(t.Context(), event.CreateEvent{Object: d("4")}, nil)

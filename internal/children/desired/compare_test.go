@@ -33,7 +33,7 @@ func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Chil
 	return children.Child{}
 }
 
-// foreign is what somebody does to a child.
+// foreign is what another client does to a child.
 type foreign struct {
 	kind   string
 	change func(*testing.T, *stored)

@@ -43,11 +43,11 @@ func TestPodMonitorSelects(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":        {children.ChildLabels(echo), true},
-		"a companion":           {children.CompanionLabels(echo), true},
-		"that of another":       {children.ChildLabels(neighbor), false},
-		"a companion elsewhere": {children.CompanionLabels(neighbor), false},
-		"a pod of somebody":     {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
+		"an echo server":          {children.ChildLabels(echo), true},
+		"a companion":             {children.CompanionLabels(echo), true},
+		"that of another":         {children.ChildLabels(neighbor), false},
+		"a companion elsewhere":   {children.CompanionLabels(neighbor), false},
+		"a pod of another client": {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
 	} {
 		g.Expect(selects.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}
@@ -63,10 +63,10 @@ func TestIsMonitoredAs(t *testing.T) {
 		change func(*unstructured.Unstructured)
 		same   bool
 	}{
-		"nothing":             {func(*unstructured.Unstructured) {}, true},
-		"a default":           {func(o *unstructured.Unstructured) { endpoint(o)["filterRunning"] = true }, true},
-		"a field of somebody": {func(o *unstructured.Unstructured) { spec(o)["sampleLimit"] = int64(5) }, true},
-		"a label of somebody": {func(o *unstructured.Unstructured) {
+		"nothing":                   {func(*unstructured.Unstructured) {}, true},
+		"a default":                 {func(o *unstructured.Unstructured) { endpoint(o)["filterRunning"] = true }, true},
+		"a field of another client": {func(o *unstructured.Unstructured) { spec(o)["sampleLimit"] = int64(5) }, true},
+		"a label of another client": {func(o *unstructured.Unstructured) {
 			o.SetLabels(map[string]string{"team": "a"})
 			addLabels(o, want.GetLabels())
 		}, true},

@@ -94,7 +94,7 @@ func (r *clusterRun) createEchoes(ctx context.Context) error {
 	})
 }
 
-// restart starts the operator where everything is as wanted. Its memory is measured in another start: reading the metrics all the time
+// restart starts the operator where everything is as desired. Its memory is measured in another start: reading the metrics all the time
 // needs some.
 func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {

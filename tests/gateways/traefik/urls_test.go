@@ -132,7 +132,7 @@ func expectWays(ctx context.Context, namespace, url string) {
 	}
 }
 
-// expectURL waits until an Echo is as wanted and has an external URL, and returns it.
+// expectURL waits until an Echo is as desired and has an external URL, and returns it.
 func expectURL(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	var url string

@@ -50,7 +50,7 @@ func (r *report) hold(ctx context.Context, client *http.Client, part string, upl
 		return err
 	}
 	if upload {
-		end, _ := io.Pipe() // nobody writes to it
+		end, _ := io.Pipe() // no one writes to it
 		request.Method = http.MethodPost
 		request.Body = struct {
 			io.Reader

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// edit is what somebody does to a child with kubectl patch.
+// edit is what another client does to a child with kubectl patch.
 type edit struct {
 	kind, what string
 	patchType  types.PatchType

@@ -51,7 +51,7 @@ func (w *walk) editMetadata(t *rapid.T) {
 }
 
 // recreate deletes the Echo, and creates it again with the same spec. What is left of an Echo that was deleted without its children is
-// in the way of the next one until somebody deletes it.
+// in the way of the next one until another client deletes it.
 func (w *walk) recreate(t *rapid.T) {
 	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 		metav1.DeletePropagationOrphan}).Draw(t, "order")
@@ -86,7 +86,7 @@ func (w *walk) arm(t *rapid.T) {
 	w.operator.wire.arm(f, after)
 }
 
-// disownChild removes the owner of a child, which then is somebody else's: the status must tell so, and nothing may be changed until it
+// disownChild removes the owner of a child, which then is another client's: the status must say so, and nothing may be changed until it
 // is gone or the Echo's again.
 func (w *walk) disownChild(t *rapid.T) {
 	kind := w.drawChild(t)

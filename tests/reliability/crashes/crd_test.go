@@ -34,7 +34,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 		crash("deleting the CustomResourceDefinition")
 		realcluster.Kubectl(ctx, "delete", crd, "--wait=false")
 		s.end()
-		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "while nobody can delete them in order")
+		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "while no one can delete them in order")
 		realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
 		realcluster.Kubectl(ctx, "wait", "--for=delete", crd, waitTimeout)
 		s.eventuallyNothing(ctx)

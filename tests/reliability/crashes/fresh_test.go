@@ -49,7 +49,7 @@ func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.Ob
 }
 
 // picture returns what is in a namespace, by kind and name, without what differs between two namespaces with the same Echoes: names that
-// the API server chose, times, UIDs, versions and addresses. Objects that belong to nobody who is there stand out.
+// the API server chose, times, UIDs, versions and addresses. Objects that belong to no one who is there stand out.
 func picture(ctx context.Context, g Gomega, namespace string) map[string]string {
 	all := objects(ctx, g, namespace, append(withoutEchoes(), &v1.EchoList{})...)
 	living := map[types.UID]string{}

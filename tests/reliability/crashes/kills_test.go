@@ -53,12 +53,12 @@ var _ = Describe("the operator", func() {
 		Expect(process.Signal(syscall.SIGCONT)).To(Succeed())
 		expectRestart(ctx, leader)
 
-		crash("giving the lease to somebody else, who does not exist")
+		crash("giving the lease to a client that does not exist")
 		leader, _ = awaitLeader(ctx)
 		s.await(ctx, 5)
 		held := lease(ctx, Default)
 		before := held.DeepCopy()
-		held.Spec.HolderIdentity = new("somebody-else")
+		held.Spec.HolderIdentity = new("another-client")
 		Expect(k8s.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
 		expectRestart(ctx, leader)
 

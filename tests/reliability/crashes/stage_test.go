@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// stage is where a crash happens: Echoes that change, and one that nobody changes and that has a companion.
+// stage is where a crash happens: Echoes that change, and one that no one changes and that has a companion.
 type stage struct {
 	*churn
 	steady *v1.Echo
@@ -115,7 +115,7 @@ func (s *stage) expectAnswers(ctx context.Context) {
 	seen := s.prober.Stop(ctx)
 	Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 	Expect(seen.Requests).To(BeNumerically(">", 500))
-	Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "the pods of an Echo that nobody changed")
+	Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "the pods of an Echo that no one changed")
 	figures.requests += seen.Requests
 }
 

@@ -49,7 +49,7 @@ func textbook() []mutant {
 // found are the bugs that a search found in this operator.
 func found() []mutant {
 	return []mutant{
-		{"a status that somebody else edits stays", "SetupWithManager",
+		{"a status that another client edits stays", "SetupWithManager",
 			"builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})", "builder.WithPredicates(controllers.EchoChanged())",
 			"TestScenarios", simulation},
 		{"an item that is added to an atomic map is not seen", "Compare",
@@ -76,7 +76,7 @@ func found() []mutant {
 		{"the class of an Ingress is not unset", "Compare",
 			"replace := c.Recreate != nil && c.Recreate(", "replace := false && c.Recreate != nil && c.Recreate(",
 			"TestOnlyAClassThatIsNoLongerSetReplacesAnIngress", builders},
-		{"an Echo waits for pods that nobody deletes", "orphanedAfter",
+		{"an Echo waits for pods that no one deletes", "orphanedAfter",
 			"const orphanedAfter = time.Minute", "const orphanedAfter = 1000 * time.Hour", "TestScenarios", simulation},
 		{"the numbers of what is gone are told", "withChildren",
 			"seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent", "_ = c.absent", "Test", reconciler},
@@ -97,7 +97,7 @@ func found() []mutant {
 	}
 }
 
-// own are bugs that nobody found yet.
+// own are bugs that no one found yet.
 func own() []mutant {
 	return []mutant{
 		{"what others do during a reconcile is forgotten", "arrived",
@@ -134,7 +134,7 @@ func own() []mutant {
 			"return Ensured{}, w.remove(ctx, live)", "return Ensured{}, nil", "TestScenarios", simulation},
 		{"companions are left when their Echo goes", "deleteRemaining",
 			"for i := range left.companions {", "for i := range left.companions[:0] {", "Test", reconciler},
-		{"nobody looks whether the pods are gone", "reconcileDelete",
+		{"no one looks whether the pods are gone", "reconcileDelete",
 			"return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)",
 			"return 0, r.classify(echo, unwritten)", "Test", reconciler},
 		{"events are sent before the status is written", "PublishStatus",

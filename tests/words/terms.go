@@ -1,0 +1,38 @@
+package main
+
+// replacedWords are words that have no other meaning, with what to write instead.
+func replacedWords() map[string]string {
+	return map[string]string{
+		"anew":       "again",
+		"as wanted":  "as desired",
+		"colour":     "color",
+		"colours":    "colors",
+		"forgeable":  "spoofable",
+		"labelled":   "labeled",
+		"mend":       "fix",
+		"mended":     "fixed",
+		"mends":      "fixes",
+		"nobody":     "no one",
+		"somebody":   "another client, or who it is",
+		"strippable": "removable",
+	}
+}
+
+// replacedNames are names that the API, metrics, alerts and facts had before the first release, with those of today.
+func replacedNames() map[string]string {
+	return map[string]string{
+		"controls: Off":                     "controls: None",
+		"echo_held_bytes":                   "echo_reserved_bytes",
+		"echo_held_bytes_limit":             "echo_reserved_bytes_limit",
+		"echo_limited_total":                "echo_rejected_total",
+		"echo_operator_failed_passes_total": "echo_operator_reconcile_errors_total",
+		"EchoOperatorPassesFail":            "EchoOperatorReconcileErrors",
+		"EchoOperatorWithoutLeader":         "EchoOperatorNoLeader",
+		"lastTime":                          "lastRunTime",
+	}
+}
+
+// markers are words that English uses, too, but that are frequent only in translated text.
+func markers() []string {
+	return []string{"the way", "that of", "those of", "tell", "tells", "told", "by which", "of which", "beside"}
+}
