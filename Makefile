@@ -116,21 +116,24 @@ clean: ## Remove everything that was built. The tools are built again when they 
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate the deep-copy code of the API, its reference in docs/reference/api.md, the gRPC services, and what follows from the tables of kinds and of groups.
+generate: ## Generate the deep-copy code of the API, its reference in docs/reference/api.md, the gRPC services, the page of the chart, and what follows from the tables of kinds and of groups.
 	@tools/make/tables
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 	@tools=$(call tool,generate); module=module=github.com/echo-operator/echo-operator; \
 	"$$tools/proto-code" echoserver/proto . "$$tools/protoc-gen-go=$$module" "$$tools/protoc-gen-connect-go=$$module,package_suffix=,simple"
 	@tools=$(call tool,docs); "$$tools/crd-ref-docs" --renderer=markdown --log-level=ERROR --source-path=api/v1 \
 		--config=tools/docs/config.yaml --templates-dir=tools/docs/templates --output-path=docs/reference/api.md
+	@$(call tool,docs)/helm-docs --chart-search-root=charts --log-level=warning
 
 .PHONY: manifests
-manifests: ## Generate the CustomResourceDefinition, the role of the operator, and its dashboard for the OpenShift console.
+manifests: ## Generate the CustomResourceDefinition and the role of the operator, also for the chart, and its dashboard for the OpenShift console.
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources spec.service.ipFamilies \
 		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
 		status.conditions '-spec.resources.claims' '-spec.env[].valueFrom.fileKeyRef'
+	@cp config/crd/bases/example.com_echoes.yaml charts/echo-operator/files/echoes.yaml
+	@cp config/rbac/role.yaml charts/echo-operator/files/role.yaml
 	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
 
 .PHONY: fmt

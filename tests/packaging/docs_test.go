@@ -80,6 +80,8 @@ func TestTestedVersions(t *testing.T) {
 		"| Kubernetes |":      {"tools/cluster/go.mod", "k8s.io/kubernetes"},
 		"| Kubernetes | 1.30": {"tools/kubernetes-oldest/go.mod", "k8s.io/kubernetes"},
 		"| OLM |":             {"tools/cluster/go.mod", "github.com/operator-framework/operator-lifecycle-manager"},
+		"| Helm 3 |":          {"tools/helm/go.mod", "helm.sh/helm/v3"},
+		"| Helm 4 |":          {"tools/helm4/go.mod", "helm.sh/helm/v4"},
 		"| OLM v1 |":          {"tools/olmv1/go.mod", "github.com/operator-framework/operator-controller"},
 	} {
 		version := regexp.MustCompile(regexp.QuoteMeta(pin.path) + ` v([0-9.]+)`).FindStringSubmatch(text(t, pin.module))

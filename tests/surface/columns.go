@@ -36,6 +36,7 @@ const (
 	variable = `"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"`
 	ofPods   = `"((?:POD|NODE|HOST|SERVICE|INGRESS)_(?:NAME|NAMESPACE|IP))"`
 	reason   = `(?:Normal|Warning)Reason = "(\w+)"`
+	value    = `(?m)^\| ([a-zA-Z.]+) \| (?:bool|int|list|object|string) \|`
 	target   = `(?m)^([a-z0-9][a-z0-9-]*):.*## `
 	option   = `(?m)^\t+\{"([a-z-]+)", `
 )
@@ -79,6 +80,7 @@ func rules() []struct {
 		{"Facts of pathcheck",
 			[]rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z0-9]+)+)"`, "", "docs/reference/pathcheck.md", ""}}},
 		{"Images", []rule{{"tools/make/image", `(?m)^\t(echo-[a-z-]+)\)$`, "", "docs/contributing/releasing.md", ""}}},
+		{"Values of the chart", []rule{{"charts/echo-operator/README.md", value, "", "", ""}}},
 		{"Modules", []rule{{"go.mod */go.mod", "", "", "$1", "// "}}},
 		{"Targets of make", []rule{
 			{"Makefile", target, "", "Makefile", "$1:"},

@@ -1,5 +1,5 @@
 // Surface writes the ledger of what users of the project can name: fields, flags, environment variables, headers, metrics, alerts, reasons,
-// facts, images, modules and targets, each with the page that documents it. It reads the sources and runs none of them, so it also reads
+// facts, images, values of the chart, modules and targets, each with the page that documents it. It reads the sources and runs none of them, so it also reads
 // the tree of an earlier commit.
 //
 // usage: go run ./tests/surface [DIRECTORY]      (the current one if none is given)

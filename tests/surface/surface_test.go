@@ -44,6 +44,7 @@ func TestRead_findsEachKindOfName(t *testing.T) {
 		"Reasons of conditions and events": {"AllPodsReady", "ImagePullFailed", "DeleteRequested"},
 		"Facts of pathcheck":               {"client.address", "body.max"},
 		"Images":                           {"echo-operator", "echo-operator-must-gather"},
+		"Values of the chart":              {"replicas", "crds.keep"},
 		"Modules":                          {"go.mod", "tools/cluster/go.mod"},
 		"Targets of make":                  {"test", "e2e-olm"},
 	} {

@@ -1,0 +1,166 @@
+package packaging
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// mostValues is how many values the chart may have. What few clusters need is set by other means.
+const mostValues = 15
+
+// effect is all that a value changes: lines of objects that are new, and with "-" those that are gone.
+type effect struct{ value, set, changes string }
+
+func effects() []effect {
+	return []effect{
+		{"replicas", "replicas=1", "-replicas: 2|replicas: 1"},
+		{"resources", "resources.limits.memory=1Gi", "-memory: 256Mi|memory: 1Gi"},
+		{"images.operator", "images.operator=a.example/x:v1",
+			"-image: quay.io/echo-operator/echo-operator:v$|-value: quay.io/echo-operator/echo-operator:v$|image: a.example/x:v1|value: a.example/x:v1"},
+		{"images.echoServer", "images.echoServer=a.example/x:v1", "-value: quay.io/echo-operator/echo-server:v$|value: a.example/x:v1"},
+		{"images.pathcheck", "images.pathcheck=a.example/x:v1", "-value: quay.io/echo-operator/echo-operator-pathcheck:v$|value: a.example/x:v1"},
+		{"settings", "settings.MAX_REPLICAS=1000", `- name: MAX_REPLICAS|value: "1000"`},
+		{"settings", "settings.POD_SECURITY=restricted", `- name: POD_SECURITY|value: restricted`},
+		{"settings", "settings.OTEL_BSP_SCHEDULE_DELAY=10000000", `- name: OTEL_BSP_SCHEDULE_DELAY|value: "10000000"`},
+		{"settings", "settings.OTEL_EXPORTER_OTLP_HEADERS.secretKeyRef.name=a,settings.OTEL_EXPORTER_OTLP_HEADERS.secretKeyRef.key=b",
+			`- name: OTEL_EXPORTER_OTLP_HEADERS|key: b|name: a|secretKeyRef:|valueFrom:`},
+		{"watchNamespaces", "watchNamespaces={a,b}", `-ClusterRoleBinding echo-operator-manager-rolebinding|-value: ""|` +
+			`RoleBinding echo-operator-manager-rolebinding in a|RoleBinding echo-operator-manager-rolebinding in b|value: a,b`},
+		{"rbac.scope", "watchNamespaces={a,b},rbac.scope=Cluster", `-value: ""|value: a,b`},
+		{"monitoring.enabled", "monitoring.enabled=false", "-Role echo-operator-monitoring-role|-RoleBinding echo-operator-monitoring-rolebinding"},
+		{"monitoring.readers", "monitoring.readers[0].name=a,monitoring.readers[0].namespace=b", "ClusterRoleBinding echo-operator-metrics-reader"},
+		{"networkPolicy.enabled", "networkPolicy.enabled=true", "NetworkPolicy echo-operator-controller-manager"},
+		{"crds.enabled", "crds.enabled=false", "-CustomResourceDefinition echoes.example.com"},
+		{"crds.keep", "crds.keep=false", "-helm.sh/resource-policy: keep"},
+	}
+}
+
+func TestChart_eachValueTakesEffect(t *testing.T) {
+	byDefault := installed(t)
+	for _, each := range effects() {
+		got := changes(t, byDefault, installed(t, each.set))
+		want := strings.Split(strings.ReplaceAll(each.changes, ":v$", ":v"+version(t)), "|")
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s changes\n%s\nwant\n%s", each.set, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// TestChart_networkPolicy: kustomize makes the same one, and the chart can narrow and extend it.
+func TestChart_networkPolicy(t *testing.T) {
+	const name = "NetworkPolicy echo-operator-controller-manager"
+	component := kustomized(t, "resources: [../config/default]\ncomponents: [../config/components/network-policy]")
+	policy := installed(t, "networkPolicy.enabled=true")[name]
+	got := changes(t, map[string]map[string]any{name: component[name]}, map[string]map[string]any{name: policy})
+	if want := []string{"-" + managedBy + ": kustomize", managedBy + ": Helm"}; !slices.Equal(got, want) {
+		t.Errorf("the policy of the chart differs by %q", got)
+	}
+	narrow := installed(t, "networkPolicy.enabled=true", "networkPolicy.apiServer.to[0].ipBlock.cidr=10.0.0.1/32",
+		"networkPolicy.egress[0].ports[0].port=4318")[name]
+	got = changes(t, map[string]map[string]any{name: policy}, map[string]map[string]any{name: narrow})
+	if want := []string{"- ipBlock:", "- port: 4318", "- ports:", "cidr: 10.0.0.1/32", "to:"}; !slices.Equal(got, want) {
+		t.Errorf("the policy differs by %q", got)
+	}
+}
+
+// TestChart_values: each value has a comment, which is in the page of the chart, and an effect.
+func TestChart_values(t *testing.T) {
+	var described []string
+	for row := range strings.Lines(text(t, "charts/echo-operator/README.md")) {
+		if cells := strings.Split(row, " | "); len(cells) == 4 && strings.HasPrefix(cells[2], "`") {
+			described = append(described, strings.TrimPrefix(cells[0], "| "))
+			if len(strings.TrimSuffix(cells[3], " |\n")) < 10 {
+				t.Errorf("%s has no comment", cells[0])
+			}
+		}
+	}
+	if len(described) == 0 || len(described) > mostValues {
+		t.Errorf("there are %d values, at most %d are allowed: %v", len(described), mostValues, described)
+	}
+	tested := []string{"networkPolicy.apiServer", "networkPolicy.egress"} // by TestChart_networkPolicy
+	for _, each := range effects() {
+		tested = append(tested, each.value)
+	}
+	slices.Sort(tested)
+	if tested = slices.Compact(tested); !slices.Equal(tested, described) {
+		t.Errorf("the values are %v, but tested are %v", described, tested)
+	}
+}
+
+func TestChart_refusesWrongValues(t *testing.T) {
+	for set, want := range map[string]string{
+		"replica=1":                         "additional properties 'replica' not allowed",
+		"replicas=x":                        "at '/replicas': got string, want integer",
+		"replicas=-1":                       "at '/replicas': minimum",
+		"resources=x":                       "at '/resources': got string, want object",
+		"resources.request.cpu=1":           "at '/resources': additional properties 'request' not allowed",
+		"images.operator=quay.io/x":         "at '/images/operator'",
+		"images.operator=null":              "at '/images': missing property 'operator'",
+		"images.tag=v1":                     "at '/images': additional properties 'tag' not allowed",
+		"settings.WATCH_NAMESPACE=x":        "at '/settings': additional properties 'WATCH_NAMESPACE' not allowed",
+		"settings.MAX_REPLICAS=1001":        "at '/settings/MAX_REPLICAS': maximum",
+		"settings.POD_SECURITY=none":        "at '/settings/POD_SECURITY': value must be one of",
+		"settings.LOG_LEVEL=8":              "at '/settings/LOG_LEVEL': value must be one of",
+		"settings.OTEL_X.secretKeyRef.x=y":  "at '/settings/OTEL_X'",
+		"watchNamespaces=a":                 "at '/watchNamespaces': got string, want array",
+		"watchNamespaces={a,a}":             "at '/watchNamespaces': items at 0 and 1 are equal",
+		"watchNamespaces={A}":               "at '/watchNamespaces/0'",
+		"rbac.scope=All":                    "at '/rbac/scope': value must be one of 'Watched', 'Cluster'",
+		"monitoring.enabled=1":              "at '/monitoring/enabled': got number, want boolean",
+		"monitoring.readers[0].name=x":      "at '/monitoring/readers/0': missing property 'namespace'",
+		"networkPolicy.enabled=x":           "at '/networkPolicy/enabled': got string, want boolean",
+		"networkPolicy.apiServer.cidr=x":    "at '/networkPolicy/apiServer': additional properties 'cidr' not allowed",
+		"networkPolicy.egress[0].from[0]=x": "at '/networkPolicy/egress/0': additional properties 'from' not allowed",
+		"crds.keep=yes":                     "at '/crds/keep': got string, want boolean",
+		"crds.install=true":                 "at '/crds': additional properties 'install' not allowed",
+	} {
+		if _, err := render(t, set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %s", set, err, want)
+		}
+	}
+	if _, err := render(t, "global.a=b"); err != nil {
+		t.Errorf("in a chart that contains it: %v", err)
+	}
+}
+
+// changes returns the objects and the lines of objects that differ, sorted.
+func changes(t *testing.T, before, after map[string]map[string]any) []string {
+	t.Helper()
+	all := map[string]int{}
+	count := func(objects, others map[string]map[string]any, by int) {
+		for name, object := range objects {
+			if others[name] == nil {
+				all[name] += by
+				continue
+			}
+			for line := range strings.Lines(marshal(t, object)) {
+				all[strings.TrimSpace(line)] += by
+			}
+		}
+	}
+	count(before, after, -1)
+	count(after, before, 1)
+	var found []string
+	for line, number := range all {
+		if number < 0 {
+			found = append(found, "-"+line)
+		} else if number > 0 {
+			found = append(found, line)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func marshal(t *testing.T, object map[string]any) string {
+	t.Helper()
+	content, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
