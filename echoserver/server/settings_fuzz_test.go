@@ -1,0 +1,44 @@
+package server
+
+import (
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// FuzzSettings looks for a text of a setting that ends the process other than by an error with the name of the setting, and for one that
+// means something else with what files leave around it.
+func FuzzSettings(f *testing.F) {
+	options := new(Settings).options()
+	for i, o := range options {
+		row := spellings()[o.flag]
+		f.Add(i, row.usual)
+		for _, odd := range row.odd {
+			f.Add(i, odd.text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, text string) {
+		if i < 0 || i >= len(options) || strings.Contains(text, "\x00") { // a variable cannot contain it
+			t.Skip()
+		}
+		o := options[i]
+		parse := func(text string) (Settings, error) {
+			return ParseSettings("v1", nil, []string{o.variable() + "=" + text}, io.Discard)
+		}
+		s, err := parse(text)
+		if err != nil {
+			if !strings.Contains(err.Error(), o.variable()) {
+				t.Fatalf("the error for %s=%q does not name it: %v", o.variable(), text, err)
+			}
+			return
+		}
+		if o.flag == bodyFlag {
+			return
+		}
+		again, err := parse("\ufeff " + text + "\r\n")
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Fatalf("%s=%q means something else with blanks around it: %+v, %+v, %v", o.variable(), text, s, again, err)
+		}
+	})
+}
