@@ -50,6 +50,8 @@ KUBEBUILDER_ASSETS ?=
 TESTFLAGS ?=
 #: more arguments for `make run` and `make must-gather`
 ARGS ?=
+#: a file for a picture of what `make demo` prints, such as docs/images/demo.svg
+RECORD ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
 #: the path of the documentation on its host, for `make docs-site`
@@ -256,8 +258,8 @@ build-installer: ## Write dist/install.yaml, which installs the operator from IM
 ##@ Cluster
 
 .PHONY: demo
-demo: ## See it run: a cluster, OLM, the operator, two echo servers and their answers. OLM=no is quicker.
-	@tools/demo
+demo: ## See it run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is quicker.
+	@$(if $(RECORD),go run -trimpath ./tools/record $(RECORD) )tools/demo
 
 .PHONY: demo-down
 demo-down: cluster-down ## Stop the cluster that the demo started.

@@ -1,0 +1,66 @@
+// Record runs a command, and draws what it printed as an animated picture: the lines of the real run, at the times when they came.
+//
+// usage: record FILE COMMAND [ARGUMENT...]
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "record: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, arguments []string) error {
+	if len(arguments) < 2 {
+		return errors.New("usage: record FILE COMMAND [ARGUMENT...]")
+	}
+	lines, err := record(out, arguments[1:])
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(arguments[0], []byte(picture(lines)), 0o600)
+}
+
+// line is a line of the output, and when it came.
+type line struct {
+	text string
+	at   time.Duration
+}
+
+// record runs a command, copies its output, and returns its lines.
+func record(out io.Writer, command []string) ([]line, error) {
+	interrupted := make(chan os.Signal, 1) // the command gets it, too, and ends
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupted)
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = read.Close() }()
+	process := exec.Command(command[0], command[1:]...) //nolint:noctx // it gets the signals of the terminal
+	process.Stdout, process.Stderr = write, write
+	began := time.Now()
+	err = process.Start()
+	_ = write.Close()
+	if err != nil {
+		return nil, err
+	}
+	var lines []line
+	scanner := bufio.NewScanner(io.TeeReader(read, out))
+	for scanner.Scan() {
+		lines = append(lines, line{text: scanner.Text(), at: time.Since(began)})
+	}
+	return lines, errors.Join(scanner.Err(), process.Wait())
+}
