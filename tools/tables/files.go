@@ -19,8 +19,8 @@ var errNoPlace = errors.New("there is no place for what follows from a table")
 // edit returns a file with what follows from a table. What else is in the file stays.
 type edit func(file string) (string, error)
 
-// edits returns the edits of all files that are generated, or that have a part that is.
-func edits() map[string]edit {
+// edits returns the edits of all files below a root that are generated, or that have a part that is.
+func edits(root string) map[string]edit {
 	kinds := desired.Table()
 	groups, _ := pathcheck.GroupNames()
 	return map[string]edit{
@@ -29,12 +29,19 @@ func edits() map[string]edit {
 		"api/v1/echo_types.go":                          func(file string) (string, error) { return withResources(file, kinds) },
 		"internal/status/checks/zz_generated.groups.go": func(string) (string, error) { return knownGroups(groups), nil },
 		"config/manifests/list_item_descriptors.yaml":   func(file string) (string, error) { return withChoices(file, groups) },
+		"docs/reference/metrics.md": func(file string) (string, error) {
+			dashboard, err := os.ReadFile(filepath.Join(root, "config/grafana/echo-operator.json"))
+			if err != nil {
+				return "", err
+			}
+			return withPanels(file, string(dashboard))
+		},
 	}
 }
 
 // writeFiles makes the edits of the files below a root.
 func writeFiles(root string) error {
-	for name, edit := range edits() {
+	for name, edit := range edits(root) {
 		path := filepath.Join(root, name)
 		before, err := os.ReadFile(path)
 		if err != nil {

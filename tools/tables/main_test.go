@@ -19,7 +19,7 @@ const root = "../.."
 
 // TestEdits_filesAreCurrent: the tests of who reads these files rely on it.
 func TestEdits_filesAreCurrent(t *testing.T) {
-	for name, edit := range edits() {
+	for name, edit := range edits(root) {
 		before := read(t, name)
 		if after, err := edit(before); err != nil || after != before {
 			t.Errorf("%s is not what follows from the tables: run `make generate manifests` (%v)", name, err)
@@ -73,7 +73,7 @@ func TestWithResources(t *testing.T) {
 }
 
 func TestEdits_withoutAPlace(t *testing.T) {
-	for name, edit := range edits() {
+	for name, edit := range edits(root) {
 		if strings.Contains(name, "zz_generated.") { // they are generated as a whole
 			continue
 		}
