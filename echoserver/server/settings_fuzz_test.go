@@ -11,6 +11,7 @@ import (
 // means something else with what files leave around it.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
+	f.Add(8, "\ufeff") // marks of two files that were joined
 	for i, o := range options {
 		row := spellings()[o.flag]
 		f.Add(i, row.usual)

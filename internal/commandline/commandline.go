@@ -6,15 +6,21 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 )
 
-// Clean removes what files and templates leave around a value: blanks, line ends and a byte order mark.
-func Clean(text string) string { return strings.TrimSpace(WithoutMark(text)) }
+// Clean removes what files and templates leave around a value: blanks, line ends and byte order marks.
+func Clean(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
+}
 
 // WithoutMark removes the byte order mark that some editors write at the beginning of a file.
-func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
+func WithoutMark(text string) string { return strings.TrimPrefix(text, string(mark)) }
+
+// mark is the byte order mark.
+const mark = '\ufeff'
 
 // Version returns the line that --version prints.
 func Version(program, version string) string {
