@@ -166,8 +166,9 @@ surface: ## Write docs/reference/surface.md, the names that users can depend on,
 	@go run -trimpath ./tests/surface >docs/reference/surface.md
 
 .PHONY: verify
-verify: generate manifests bundle catalog surface ## Fail if a generated file is not current or a go.mod is not tidy.
+verify: generate manifests bundle catalog surface ## Fail if a generated file is not current, a go.mod is not tidy, or commands of the documentation are neither run nor marked.
 	@tools/make/verify $(tidied)
+	@go run -trimpath ./tests/commands
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in the programs that ship, by govulncheck.

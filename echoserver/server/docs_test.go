@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,40 +12,76 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// documented returns a section of the documentation, whose commands need curl.
-func documented(t *testing.T, title string) string {
+// documentedSection returns the commands of a section of a page, which need curl and jq, with the output that it shows.
+func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	t.Helper()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl here")
+	for _, program := range []string{"curl", "jq"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("no " + program + " here")
+		}
 	}
-	document, err := os.ReadFile("../../docs/reference/echo-server.md")
+	text, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(document), "\n## "+title+"\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	return section
+	return fences.Steps(fences.Section(string(text), heading))
+}
+
+// bash runs a command of the documentation against a server, and returns its output.
+func (p *process) bash(command string) (string, error) {
+	output, err := exec.Command("bash", "-c",
+		strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
+	return string(output), err
 }
 
 // TestFaultsOfTheDocumentation runs the commands of a section of the documentation against the real program, and compares their output.
+// Some of them start the server with a variable.
 func TestFaultsOfTheDocumentation(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(documented(t, "Faults"), -1)
-	commands := 0
-	for _, block := range blocks {
-		commands += checkSession(t, block[1])
+	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
+	if len(steps) != 10 {
+		t.Errorf("%d commands are found", len(steps))
 	}
-	if len(blocks) != 3 || commands != 8 {
-		t.Errorf("%d blocks and %d commands are found", len(blocks), commands)
+	counts := regexp.MustCompile(`(?m)^ +\d+ `) // those of uniq, which depend on chance
+	p := start(t)
+	for _, step := range steps {
+		if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
+			p = start(t, strings.Replace(variable, "='", "=", 1))
+			continue
+		}
+		output, err := p.bash(step.Commands)
+		got := counts.ReplaceAllString(strings.TrimRight(output, "\n"), "N ")
+		if diff := cmp.Diff(counts.ReplaceAllString(strings.TrimRight(step.Output, "\n"), "N "), got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", step.Commands, err, diff)
+		}
+	}
+}
+
+// TestResponseOfTheDocumentation runs the commands of the sections about the response, and looks for what they show.
+func TestResponseOfTheDocumentation(t *testing.T) {
+	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
+	if len(steps) != 3 {
+		t.Errorf("%d commands are found", len(steps))
+	}
+	p := start(t)
+	address := strings.TrimPrefix(p.url, "http://")
+	_, port, _ := strings.Cut(address, ":")
+	for _, step := range steps {
+		step.Output = strings.NewReplacer("localhost:8080", address, `"8080"`, `"`+port+`"`).Replace(step.Output)
+		if output, err := p.bash(step.Commands); err != nil || step.Missing(output) != "" {
+			t.Errorf("%s: %v, %q is missing in %s", step.Commands, err, step.Missing(output), output)
+		}
 	}
 }
 
 // TestTLSOfTheDocumentation runs the command of a section of the documentation against the real program, and compares its output.
 func TestTLSOfTheDocumentation(t *testing.T) {
-	_, block, _ := strings.Cut(documented(t, "TLS"), "```text\n$ ")
-	block, _, _ = strings.Cut(block, "```")
-	command, want, _ := strings.Cut(block, "\n")
+	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")
+	if len(steps) != 1 {
+		t.Fatalf("%d commands are found", len(steps))
+	}
 	a := echotest.NewAuthority(t, "authority")
 	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "localhost"), a.PEM))
 	p := start(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.Folder)
@@ -52,33 +89,9 @@ func TestTLSOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Command("bash", "-c", strings.ReplaceAll(command, "8443", port))
+	run := exec.Command("bash", "-c", strings.ReplaceAll(steps[0].Commands, "8443", port))
 	run.Dir = volume.Folder // with ca.crt
-	if output, err := run.CombinedOutput(); err != nil || string(output) != want {
-		t.Errorf("%s: %v, got %s", command, err, output)
+	if output, err := run.CombinedOutput(); err != nil || string(output) != steps[0].Output {
+		t.Errorf("%s: %v, got %s", steps[0].Commands, err, output)
 	}
-}
-
-// checkSession runs the commands of a terminal session, the first of which may start the server with a variable. It returns how many
-// others there are.
-func checkSession(t *testing.T, session string) int {
-	t.Helper()
-	steps := strings.Split("\n"+session, "\n$ ")[1:]
-	var environ []string
-	if variable, ok := strings.CutSuffix(steps[0], "' echo-server"); ok {
-		environ = []string{strings.Replace(variable, "='", "=", 1)}
-		steps = steps[1:]
-	}
-	p := start(t, environ...)
-	counts := regexp.MustCompile(`(?m)^ +\d+ `) // those of uniq, which depend on chance
-	for _, step := range steps {
-		command, want, _ := strings.Cut(step, "\n")
-		output, err := exec.Command("bash", "-c",
-			strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
-		got := counts.ReplaceAllString(strings.TrimRight(string(output), "\n"), "N ")
-		if diff := cmp.Diff(counts.ReplaceAllString(strings.TrimRight(want, "\n"), "N "), got); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", command, err, diff)
-		}
-	}
-	return len(steps)
 }

@@ -60,7 +60,7 @@ export default defineConfig({
     config(md) {
       // Without HTML, comments and line breaks in cells would be text.
       md.core.ruler.before('normalize', 'comments', (state) => {
-        state.src = state.src.replace(/^<!-- .* -->$/gm, '')
+        state.src = state.src.replace(/^ *<!-- .* -->$/gm, '')
       })
       const { text } = md.renderer.rules
       md.renderer.rules.text = (...args) => text!(...args).replaceAll('&lt;br /&gt;', '<br>')

@@ -35,11 +35,13 @@ type doc struct {
 // companionsDoc reads the documentation, for a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
-	text, err := os.ReadFile("../../docs/how-to/companions.md")
-	Expect(err).NotTo(HaveOccurred())
+	text := ""
+	for _, step := range support.DocumentedPage("docs/how-to/companions.md") {
+		text += step.Commands
+	}
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(os.WriteFile(kubeconfig, []byte(realcluster.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
-	d := &doc{text: string(text), environment: append(os.Environ(), "KUBECONFIG="+kubeconfig)}
+	d := &doc{text: text, environment: append(os.Environ(), "KUBECONFIG="+kubeconfig)}
 	d.shell(ctx, "kubectl config set-context --current --namespace="+namespace)
 	return d
 }

@@ -56,7 +56,7 @@ var _ = Describe("a companion", func() {
 		doc.expectAnswer(ctx, third, http.StatusServiceUnavailable)
 
 		By("being deleted and created with the label, and deleted with its owner")
-		realcluster.Kubectl(ctx, "label", "pod", owner.Name, "-n", namespace, v1.CompanionLabel+"-")
+		doc.run(ctx, "kubectl label pods/web-0 ")
 		eventuallyNone(ctx, namespace)
 		doc.run(ctx, "kubectl label pod web-0 ")
 		eventuallyCompanion(ctx, owner, third.UID)

@@ -21,19 +21,18 @@ import (
 var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	It("save Echoes, and restore them when they and their namespace are lost", func(ctx SpecContext) {
 		namespace, folder := namespaces.New(ctx), GinkgoT().TempDir()
-		// run runs the commands after a text, for the Echoes of this spec only.
-		run := func(after string) {
+		// run runs commands for the Echoes of this spec only.
+		run := func(commands string) {
 			GinkgoHelper()
-			commands := support.Documented("../../docs/how-to/backup.md", after)
 			Expect(commands).To(ContainSubstring("--all-namespaces"))
 			support.Run(ctx, "cd "+folder+"\n"+strings.ReplaceAll(commands, "--all-namespaces", "--namespace="+namespace))
 		}
 		plain, full := support.Echo(namespace, "plain"), fullEcho(namespace)
 		createReady(ctx, plain)
 		createReady(ctx, full)
-		run("## Backup")
+		run(support.Documented("docs/how-to/backup.md", "## Backup"))
 		loseNamespace(ctx, namespace)
-		run("## Restore")
+		run(support.Documented("docs/how-to/backup.md", "## Restore"))
 		expectRestored(ctx, plain)
 		restored := expectRestored(ctx, full)
 		seen := probe(ctx, restored, "--count=20", "--status=202")

@@ -16,7 +16,7 @@ import (
 
 var _ = Describe("the status API", func() {
 	It("responds to the commands of docs/reference/status-api.md", func(ctx SpecContext) {
-		const page = "../../docs/reference/status-api.md"
+		const page = "docs/reference/status-api.md"
 		applySample(ctx)
 		removeViewer(ctx)
 		DeferCleanup(removeViewer, NodeTimeout(2*time.Minute))

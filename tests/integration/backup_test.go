@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,7 +31,7 @@ var _ = Describe("a backup of Echoes", func() {
 			environment := "cd " + folder + "\nexport KUBECONFIG=" + writeKubeconfig(kubeconfig) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
 			support.Run(ctx, environment+strings.ReplaceAll(commands, "--all-namespaces", "--namespace="+namespace))
 		}
-		page := filepath.Join("..", "..", "docs", "how-to", "backup.md")
+		const page = "docs/how-to/backup.md"
 		run(suiteKubeconfig, support.Documented(page, "## Backup"))
 
 		server, other := startCluster()

@@ -23,7 +23,7 @@ import (
 )
 
 // otherFields is the page about fields that an Echo does not have.
-var otherFields = filepath.Join("..", "..", "docs", "how-to", "set-other-fields.md")
+const otherFields = "docs/how-to/set-other-fields.md"
 
 var _ = Describe("fields that an Echo does not have", func() {
 	It("are set by the documented manifests, and survive reconciles, a rollout and an upgrade of the operator", func(ctx SpecContext) {

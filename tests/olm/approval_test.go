@@ -9,7 +9,9 @@ import (
 
 var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), func() {
 	install := func() string { return installation(version(0)) }
-	approve := func(ctx SpecContext) { run(ctx, documented(version(0), "With `installPlanApproval: Manual`")) }
+	approve := func(ctx SpecContext) {
+		run(ctx, documented(version(0), installPage, "With `installPlanApproval: Manual`"))
+	}
 
 	It("installs the operator after approval", func(ctx SpecContext) {
 		// Does not wait for the version, because it must be approved first.

@@ -40,8 +40,12 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"),
 			ContainSubstring("DeadlineExceeded")))
 		mirrorImages(ctx, mirror, images[bundle])
-		again := support.Documented("../../docs/reference/troubleshooting.md", "An annotation of the OperatorGroup makes OLM try again")
+		again := support.Documented("docs/reference/troubleshooting.md", "An annotation of the OperatorGroup makes OLM try again")
 		run(ctx, changed(again, "min-retry-interval=5m", "min-retry-interval=10s"))
+		for _, commands := range []string{support.Documented("docs/reference/troubleshooting.md", "### The log of OLM"),
+			support.Documented("docs/reference/troubleshooting.md", "### Bundle unpacking")} {
+			run(ctx, commands)
+		}
 		expectSucceeded(ctx, version(0))
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
@@ -51,7 +55,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 // listedImages returns the images that install.md lists for a mirror.
 func listedImages(ctx context.Context) []string {
 	GinkgoHelper()
-	commands := changed(documented(version(0), "## In a disconnected cluster"), "echo-operator-catalog:latest",
+	commands := changed(documented(version(0), installPage, "## In a disconnected cluster"), "echo-operator-catalog:latest",
 		"echo-operator-catalog:v"+version(0))
 	return strings.Fields(support.Run(ctx,
 		"cd ../.. && PATH=$(tools/build opm):$PATH tests/olm/with-registry bash -euo pipefail -c "+quoted(commands)))

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
+var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery func() string) {
 	run(ctx, installation(version(1)))
 	createEcho(ctx, "default")
 	waitReady(ctx, "default")
@@ -33,7 +33,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 		ShouldNot(ContainSubstring("echo-operator.v" + version(3)))
 
 	By("recovering")
-	run(ctx, documented(version(3), recovery))
+	run(ctx, recovery())
 	expectSucceeded(ctx, version(3))
 	waitReady(ctx, "default")
 	Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
@@ -41,6 +41,8 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	uninstall(ctx)
 },
-	Entry("recovers by failing forward", SpecTimeout(45*time.Minute), "Either allow OLM to upgrade"),
-	Entry("recovers when the operator is reinstalled", SpecTimeout(45*time.Minute), "Or reinstall the operator"),
+	Entry("recovers by failing forward", SpecTimeout(45*time.Minute),
+		func() string { return documented(version(3), installPage, "Either allow OLM to upgrade") }),
+	Entry("recovers when the operator is reinstalled", SpecTimeout(45*time.Minute),
+		func() string { return documented(version(3), installPage, "Or reinstall the operator") }),
 )

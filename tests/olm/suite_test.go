@@ -17,11 +17,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
 	operatorNamespace = "echo-operator-system"
+	// installPage is the page whose commands the specs run, from a release.
+	installPage = "docs/how-to/install.md"
 	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
 	waitTimeout = "--timeout=3m"
 )
@@ -70,20 +73,22 @@ func released(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// documented returns the first block of commands after a text in the install.md of a release. Files of a release are those of the
-// throwaway one.
-func documented(version, after string) string {
+// documented returns the first commands after a text in a page of a release. Files of a release are those of the throwaway one.
+func documented(version, page, after string) string {
 	GinkgoHelper()
-	text := support.Documented(released(version, "install.md"), after)
+	text, err := os.ReadFile(released(version, filepath.Base(page)))
+	Expect(err).NotTo(HaveOccurred())
+	found := fences.After(string(text), after)
+	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
 	const releases = "https://github.com/echo-operator/echo-operator/releases"
 	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v",
-		released("")+"/").Replace(text)
+		released("")+"/").Replace(found[0].Text)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later one.
 func installation(version string) string {
 	GinkgoHelper()
-	return changed(documented(version, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
+	return changed(documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
 }
 
 // changed returns a text in which a part, which must exist, is replaced.
@@ -102,7 +107,7 @@ func withoutWaiting(commands string) string {
 // run runs commands as if they were pasted into a shell, after the names that install.md sets first.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
-	support.Run(ctx, documented(version(0), "## Names in the commands")+commands)
+	support.Run(ctx, documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
 // publish gives the tag that a catalog follows to that of a version.
@@ -175,7 +180,7 @@ func expectNothingLeft(ctx context.Context) {
 // uninstall follows the documented steps, and expects that they delete everything.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
-	run(ctx, documented(version(0), "## Uninstalling, with OLM"))
+	run(ctx, documented(version(0), installPage, "## Uninstalling, with OLM"))
 	expectNothingLeft(ctx)
 }
 

@@ -8,12 +8,12 @@ import (
 
 var _ = Describe("the operator without OLM", func() {
 	It("is installed, upgraded and removed with the install.yaml of a release", func(ctx SpecContext) {
-		run(ctx, documented(version(0), "## Without OLM"))
+		run(ctx, documented(version(0), installPage, "## Without OLM"))
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
-		run(ctx, documented(version(1), "## Without OLM"))
+		run(ctx, documented(version(1), installPage, "## Without OLM"))
 		waitReady(ctx, "default")
-		run(ctx, documented(version(1), "## Uninstalling, without OLM"))
+		run(ctx, documented(version(1), installPage, "## Uninstalling, without OLM"))
 		expectNothingLeft(ctx)
 	}, SpecTimeout(10*time.Minute))
 })

@@ -4,24 +4,48 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"regexp"
-	"strings"
+	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first block of commands after a text in a page of the documentation.
+// Documented returns the first commands after a text in a page of the documentation. The page of this and the next functions is a path
+// from the root of the project. `make verify` reads from these calls which commands of the documentation are run.
 func Documented(page, after string) string {
 	GinkgoHelper()
-	text, err := os.ReadFile(page)
+	found := fences.After(readPage(page), after)
+	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
+	return found[0].Text
+}
+
+// DocumentedSection returns the commands of a section, with the output that the page shows.
+func DocumentedSection(page, heading string) []fences.Step {
+	GinkgoHelper()
+	return steps(fences.Section(readPage(page), heading))
+}
+
+// DocumentedPage returns the commands of a page.
+func DocumentedPage(page string) []fences.Step {
+	GinkgoHelper()
+	return steps(fences.Parse(readPage(page)))
+}
+
+func readPage(page string) string {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(Root(), page))
 	Expect(err).NotTo(HaveOccurred())
-	_, rest, found := strings.Cut(string(text), after)
-	Expect(found).To(BeTrue(), "%s has no %q", page, after)
-	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
-	Expect(block).NotTo(BeNil())
-	return block[1]
+	return string(text)
+}
+
+func steps(found []fences.Fence) []fences.Step {
+	GinkgoHelper()
+	all := fences.Steps(found)
+	Expect(all).NotTo(BeEmpty())
+	return all
 }
 
 // Run runs commands in a shell, fails if one of them fails, and returns their output.

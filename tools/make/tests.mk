@@ -63,8 +63,12 @@ race: ## Run the unit tests of every package that has a lock with the race detec
 test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs with those of make. Skipped without buildah.
 	@tools/make/test-dockerfiles
 
+.PHONY: curl-image
+curl-image:
+	@[ -n "$(REGISTRY)" ] || { tools/make/curl-files; tools/make/push-image quay.io/curl/curl:8.14.1 curl; }
+
 .PHONY: e2e-images
-e2e-images: images prober-image ## Build and push the images of the end-to-end tests.
+e2e-images: images prober-image curl-image ## Build and push the images of the end-to-end tests.
 	@$(call compile,metrics-api,./tests/programs/metrics-api)
 	@$(call compile,hello,./tests/programs/hello)
 	@tools/make/push-image other-server echo-server
@@ -77,6 +81,7 @@ test-e2e: ## The same as e2e.
 e2e test-e2e:
 	@tools/make/e2e-possible
 	@tools/make/require curl curl
+	@tools/make/require jq jq
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
@@ -100,7 +105,8 @@ e2e-monitoring: ## Have a real Prometheus monitor the operator on the test clust
 .PHONY: e2e-gateways
 e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it. 30 minutes, and 10 to build Traefik. Requires root.
 	@tools/make/e2e-possible own
-	@$(MAKE) --no-print-directory cluster-up images
+	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
+	@$(MAKE) --no-print-directory cluster-up images curl-image
 	@tools/make/prometheus-images
 	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy

@@ -11,14 +11,28 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestGRPCOfTheDocumentation runs the commands of a section of the documentation, and looks for what it says of their output.
-func TestGRPCOfTheDocumentation(t *testing.T) {
-	document, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "echo-server.md"))
+// documented returns what follows some words of a page of the documentation.
+func documented(t *testing.T, page, words string) string {
+	t.Helper()
+	document, err := os.ReadFile(filepath.Join("..", "..", "..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(document), "\n## gRPC\n")
+	_, rest, _ := strings.Cut(string(document), words)
+	return rest
+}
+
+// documentedSection returns a section of a page of the documentation.
+func documentedSection(t *testing.T, page, heading string) string {
+	t.Helper()
+	section := documented(t, page, "\n"+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// TestGRPCOfTheDocumentation runs the commands of a section of the documentation, and looks for what it says of their output.
+func TestGRPCOfTheDocumentation(t *testing.T) {
+	section := documentedSection(t, "docs/reference/echo-server.md", "## gRPC")
 	var steps []string
 	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		steps = append(steps, strings.Split("\n"+block[1], "\n$ ")[1:]...)
@@ -42,6 +56,21 @@ func TestGRPCOfTheDocumentation(t *testing.T) {
 			if !strings.Contains(got, line) {
 				t.Errorf("%s: %q is not in %s", command, line, got)
 			}
+		}
+	}
+}
+
+// TestCallsOfTheHowTo runs the calls of the page about gRPC, the second of which ends with the status that the page names.
+func TestCallsOfTheHowTo(t *testing.T) {
+	_, page, _ := strings.Cut(documented(t, "docs/how-to/grpc.md", "with [grpcurl]"), "```sh\n")
+	calls := strings.Split(page, "\n")
+	address, folder := clients.Start(t), grpcurl(t)
+	for i, want := range []string{`"message": "hello"`, "Code: Unavailable"} {
+		run := exec.CommandContext(soon(t), "bash", "-c", strings.ReplaceAll(calls[i], "localhost:8080", address))
+		run.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+		output, err := run.CombinedOutput()
+		if (err == nil) != (i == 0) || !strings.Contains(string(output), want) {
+			t.Errorf("%s: %v: %s", calls[i], err, output)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
 	"time"
@@ -27,8 +28,9 @@ func ApplyCertificate(ctx context.Context, k8s client.Client, secret client.Obje
 	Expect(err).NotTo(HaveOccurred())
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	Expect(err).NotTo(HaveOccurred())
-	template := &x509.Certificate{SerialNumber: serial, DNSNames: names, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(valid)}
+	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(valid)}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	Expect(err).NotTo(HaveOccurred())
 	key, err := x509.MarshalPKCS8PrivateKey(private)

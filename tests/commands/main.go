@@ -1,0 +1,126 @@
+// Commands checks that each fenced command of the documentation is run by a test, or has a mark with the reason why it is not: a line
+// <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
+//
+// A test reads what it runs by a function that is named Documented, DocumentedSection or DocumentedPage, in any case of its first letter,
+// with the page and the words before the fence, or the heading, as constants: these calls are read from the sources.
+//
+// usage: go run ./tests/commands      (from the root of the project)
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/tests/support/fences"
+)
+
+func main() {
+	if err := run(os.Stdout, os.DirFS(".")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// place is a fence of the documentation.
+type place struct {
+	page string
+	line int
+}
+
+// check is the state of a check of all fences with commands.
+type check struct {
+	pages    map[string]string
+	byTests  map[place]bool
+	marks    map[string]int
+	run      int
+	problems []error
+}
+
+func (c *check) fail(format string, arguments ...any) {
+	c.problems = append(c.problems, fmt.Errorf(format, arguments...))
+}
+
+// note notes the fences that a call reads.
+func (c *check) note(read call) {
+	page, exists := c.pages[read.page]
+	var found []fences.Fence
+	switch read.kind {
+	case "page":
+		found = fences.Parse(page)
+	case "section":
+		found = fences.Section(page, read.words)
+	default:
+		found = fences.After(page, read.words)
+	}
+	if !exists || len(found) == 0 || read.words == "" && read.kind != "page" {
+		c.fail("%s: %s has no commands after %q", read.at, read.page, read.words)
+	}
+	for _, f := range found {
+		if f.Reason == "" || read.kind == "" { // marked ones of a page or a section are left out
+			c.byTests[place{read.page, f.Line}] = true
+		}
+	}
+}
+
+// fence checks that a fence is run or has a mark, and not both.
+func (c *check) fence(page string, f *fences.Fence) {
+	isRun := c.byTests[place{page, f.Line}]
+	switch {
+	case !f.HasCommands():
+		if f.Reason != "" {
+			c.fail("%s:%d: a fence without commands needs no mark", page, f.Line)
+		}
+	case f.Reason == "" && isRun:
+		c.run++
+	case f.Reason == "":
+		c.fail("%s:%d: no test runs these commands: run them in a suite, or mark them by <!-- not run: REASON -->, one of: %s", page, f.Line,
+			strings.Join(slices.Sorted(maps.Keys(reasons())), ", "))
+	case isRun:
+		c.fail("%s:%d: a test runs these commands: remove the mark", page, f.Line)
+	default:
+		c.marks[f.Reason]++
+		if err := justified(f.Reason, f.Text); err != nil {
+			c.fail("%s:%d: %w", page, f.Line, err)
+		}
+	}
+}
+
+// run checks all fences, and writes how many are run and how many have a mark.
+func run(out io.Writer, root files) error {
+	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
+	var err error
+	if c.pages, err = contents(root, ".md"); err != nil {
+		return err
+	}
+	reads, err := calls(root)
+	if err != nil {
+		return err
+	}
+	for _, read := range reads {
+		c.note(read)
+	}
+	written, marked := 0, 0
+	for _, page := range slices.Sorted(maps.Keys(c.pages)) {
+		written += len(regexp.MustCompile(`(?m)^ *<!-- not run: `).FindAllString(c.pages[page], -1))
+		for _, f := range fences.Parse(c.pages[page]) {
+			c.fence(page, &f)
+		}
+	}
+	for _, count := range c.marks {
+		marked += count
+	}
+	if written != marked {
+		c.fail("%d marks are written, but only %d are in the line above a fence", written, marked)
+	}
+	_, _ = fmt.Fprintf(out, "commands of the documentation: tests run %d fences, %d are not run:\n", c.run, marked)
+	for _, reason := range slices.Sorted(maps.Keys(c.marks)) {
+		_, _ = fmt.Fprintf(out, "  %3d  %s\n", c.marks[reason], reason)
+	}
+	return errors.Join(c.problems...)
+}

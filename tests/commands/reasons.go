@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// reasons returns why commands are not run, with what such commands contain. kubectl, kubectl echo, curl, helm and make are no reason: the
+// suites can run them.
+func reasons() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b`),
+		"Helm":                 regexp.MustCompile(`\bhelm (rollback|uninstall)\b`),
+		"internet":             regexp.MustCompile(`\bdocker run\b|\boci://|@latest\b|https?://(?:shop\.example\.com|github\.com)\b`),
+		"registry":             regexp.MustCompile(`\bREGISTRY=`),
+		"OpenShift":            regexp.MustCompile(`(?m)^oc \b|\bopenshift\.yaml\b`),
+		"Argo CD or Flux":      regexp.MustCompile(`\bargocd\b|\bflux\b`),
+		"identity provider":    regexp.MustCompile(`\$TOKEN\b|\boidc\b`),
+		"release":              regexp.MustCompile(`\bmake (release|push-release|next-version)\b`),
+		"changes the checkout": regexp.MustCompile(`\boperator-sdk create\b`),
+		"changes the machine":  regexp.MustCompile(`\bkrew\b|\bgo install\b|(?i)\bkrew_root\b|^#!`),
+		"is a suite":           regexp.MustCompile(`\bgo test\b|\bmake (e2e|benchmark)`),
+		"other program":        regexp.MustCompile(`\bwebsocat\b|\bnc `),
+	}
+}
+
+// justified returns an error if commands do not have what the reason of their mark says.
+func justified(reason, commands string) error {
+	evidence, known := reasons()[reason]
+	if !known {
+		return fmt.Errorf("%q is no reason", reason)
+	}
+	if !evidence.MatchString(commands) {
+		return fmt.Errorf("%q is not the reason: nothing in these commands matches %s", reason, evidence)
+	}
+	return nil
+}

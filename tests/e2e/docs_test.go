@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
+)
+
+// Each of these specs follows pages of the documentation in a namespace of its own.
+var _ = Describe("the documentation", func() {
+	It("has a first tutorial that works", func(ctx SpecContext) {
+		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has made the cluster
+		printed := reader.Follow(ctx, support.DocumentedPage("docs/tutorials/first-echo.md"))
+		Expect(printed).To(ContainElement(ContainSubstring("X-Echo-Applied: status=503, delay=2s")))
+	}, SpecTimeout(10*time.Minute))
+
+	It("has a first response", func(ctx SpecContext) {
+		removeSample(ctx)
+		DeferCleanup(removeSample, NodeTimeout(5*time.Minute))
+		reader := realcluster.Reader{Namespace: "default", Replace: withoutDownloads()}
+		printed := reader.Follow(ctx, support.DocumentedSection("README.md", "## The first response"))
+		Expect(printed).To(ContainElement(ContainSubstring(`"path": "/shop?color=blue"`)))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to send requests to an Echo", func(ctx SpecContext) {
+		reader := newReader(ctx)
+		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
+		createReady(ctx, support.Echo(reader.Namespace, "echo"))
+		forward := step(support.Documented("docs/how-to/expose.md", "## From your machine, for a moment"))
+		reader.Follow(ctx, slices.Concat(forward, step("curl -sf localhost:8080/\n"),
+			step(support.Documented("docs/how-to/expose.md", "## Use its URL"))))
+		reader.Follow(ctx, step(support.Documented("docs/how-to/coming-from-another-echo-server.md", "In Kubernetes, with the operator")))
+		reader.Replace = []string{"https://grpc.example.com/", "http://localhost:8080/"}
+		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/grpc.md", "## Call an Echo")),
+			step(support.Documented("docs/how-to/grpc.md", "## See what the proxy does"))))
+		Expect(printed[1]).To(MatchRegexp(`(?m)^grpc\.unary +yes `))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to compare two paths", func(ctx SpecContext) {
+		folder := GinkgoT().TempDir()
+		reader := newReader(ctx, "https://old.example.com/", "http://localhost:8080/", "https://new.example.com/", "http://localhost:8080/",
+			"old.yaml", folder+"/old.yaml", "new.yaml", folder+"/new.yaml")
+		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
+		reader.Follow(ctx, slices.Concat(step("kubectl port-forward service/test-echo 8080:80\n"),
+			step(support.Documented("docs/how-to/coming-from-another-echo-server.md", "## ingress-nginx"))))
+		Expect(os.ReadFile(filepath.Join(folder, "new.yaml"))).To(ContainSubstring("fact: "))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to let requests fail", func(ctx SpecContext) {
+		reader := newReader(ctx, "\ncurl ", "\nkubectl exec client -- curl ", "curl -i 'http://test-echo.default.svc/?echo.status=503'",
+			"kubectl exec client -- curl -i 'http://test-echo/?echo.status=503'", "http://test-echo.default.svc/", "http://test-echo/",
+			"echo.delay=2s-5s'", "echo.delay=2s-5s' || [ $? = 28 ]", "curl 'http://test-echo.default.svc/?echo.connection=reset'",
+			"kubectl exec client -- curl 'http://test-echo/?echo.connection=reset' || [ $? = 56 ]")
+		createReady(ctx, support.Echo(reader.Namespace, "test-echo", func(e *v1.Echo) {
+			e.Spec.Server.Controls = "Full"
+		}))
+		runClient(ctx, reader.Namespace)
+		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/faults.md", "## Let one request fail")),
+			step(support.Documented("docs/how-to/faults.md", "## Break connections by a request"))))
+		Expect(printed[0]).To(ContainSubstring("HTTP/1.1 503 Service Unavailable"))
+		reader.Replace = []string{"https://echo.example.com/", "http://localhost:8080/"}
+		reader.Follow(ctx, slices.Concat(step("kubectl port-forward service/test-echo 8080:80\n"),
+			step(support.Documented("docs/how-to/faults.md", "## See what a proxy makes of it"))))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to send HTTPS", func(ctx SpecContext) {
+		reader := newReader(ctx)
+		reader.Replace = []string{"--cacert ", "--cacert " + writeCertificate(ctx, reader.Namespace, "test-echo.default.svc") + "/"}
+		createReady(ctx, support.Echo(reader.Namespace, "test-echo", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "echo-tls"} }))
+		printed := reader.Follow(ctx, step(support.Documented("docs/how-to/https.md", "## 2. Name it in the Echo")))
+		Expect(printed[0]).To(ContainSubstring(`"serverName": "test-echo.default.svc"`))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to read and pin what a check finds", func(ctx SpecContext) {
+		reader := newReader(ctx)
+		createChecked(ctx, reader.Namespace, "web")
+		reader.Replace = []string{"NAME", "web", " -n shop ", " ", "https://shop.example.com/", "http://web/", "client,tls", "client",
+			"[client, tls]", "[client]", "X-Forwarded-For", "..."}
+		reader.Follow(ctx, slices.Concat(step(support.Documented("docs/reference/pathcheck.md", "The log of the last run has the whole report")),
+			support.DocumentedSection("docs/reference/pathcheck.md", "### Pin today's behavior of a path")))
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows how to use kubectl echo", func(ctx SpecContext) {
+		reader := newReader(ctx, " -n shop", "", "web.shop.svc", "...", "https://shop.example.com/ --expect client.spoofable=no",
+			"http://localhost:8080/ --expect client.spoofable=yes")
+		createReady(ctx, support.Echo(reader.Namespace, "web"))
+		reader.Follow(ctx, support.DocumentedSection("docs/reference/kubectl-echo.md", "## test"))
+		status := support.DocumentedSection("docs/reference/kubectl-echo.md", "## status")
+		for i := range status {
+			status[i].Output = "" // of an Echo with a problem
+		}
+		printed := reader.Follow(ctx, slices.Concat(status, step("kubectl port-forward service/web 8080:80\n"),
+			support.DocumentedSection("docs/reference/kubectl-echo.md", "## path")))
+		Expect(printed[0]).To(ContainSubstring("├─Deployment/web"))
+		Expect(printed[1]).To(Equal("2 of 2 pods are ready.\n"))
+	}, SpecTimeout(10*time.Minute))
+})
+
+// newReader returns a reader with a new namespace, which accepts the pods of the documentation.
+func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
+	GinkgoHelper()
+	r := &realcluster.Reader{Namespace: namespaces.New(ctx), Replace: replace}
+	realcluster.Kubectl(ctx, "label", "namespace", r.Namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
+	return r
+}
+
+// step returns commands as a step.
+func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
+
+// withoutDownloads returns replacements of what a release has by files of the tree, with the operator that runs.
+func withoutDownloads() []string {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")
+	script := "cd ../.. && tools/make/installer"
+	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck"} {
+		script += " " + realcluster.Image(name)
+	}
+	support.Run(GinkgoT().Context(), script+" >"+file)
+	return []string{"https://github.com/echo-operator/echo-operator/releases/latest/download/install.yaml", file,
+		"https://raw.githubusercontent.com/echo-operator/echo-operator/main/", ""}
+}
+
+// runClient runs the client of the tutorials in a namespace, a pod with curl.
+func runClient(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	realcluster.Kubectl(ctx, "run", "client", "-n", namespace, "--image=quay.io/curl/curl:8.14.1", "--command", "--", "sleep", "infinity")
+	realcluster.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "pod/client", waitTimeout)
+}
+
+// writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a folder with what is in it.
+func writeCertificate(ctx context.Context, namespace, host string) string {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}
+	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(secret), time.Hour, host)
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+	folder := GinkgoT().TempDir()
+	for name, content := range secret.Data {
+		Expect(os.WriteFile(filepath.Join(folder, name), content, 0o600)).To(Succeed())
+	}
+	return folder
+}
+
+// createChecked creates an Echo with a check of its own Service, and waits until it is ready.
+func createChecked(ctx context.Context, namespace, name string, changes ...func(*v1.Echo)) {
+	GinkgoHelper()
+	createReady(ctx, support.Echo(namespace, name, append(changes, func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", URL: "http://" + name + "." + namespace + ".svc/"}}
+	})...))
+}

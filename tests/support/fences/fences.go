@@ -1,0 +1,116 @@
+// Package fences reads the fenced commands of the documentation, for the suites that run them and for the check that each is run.
+package fences
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Fence is a fenced block of a page.
+type Fence struct {
+	// Line is the line that opens it, from 1.
+	Line     int
+	Language string
+	// Text is its content, without the indentation of a list.
+	Text string
+	// Reason is why it is not run, from its mark.
+	Reason string
+}
+
+// Parse returns the fences of a page, in order.
+func Parse(page string) []Fence {
+	mark := regexp.MustCompile(`^ *<!-- not run: (.*) -->$`)
+	opening := regexp.MustCompile("^( *)```(.*)$")
+	var all []Fence
+	lines := strings.Split(page, "\n")
+	for i := 0; i < len(lines); i++ {
+		found := opening.FindStringSubmatch(lines[i])
+		if found == nil {
+			continue
+		}
+		f := Fence{Line: i + 1, Language: found[2]}
+		if i > 0 {
+			if marked := mark.FindStringSubmatch(lines[i-1]); marked != nil {
+				f.Reason = marked[1]
+			}
+		}
+		for i++; i < len(lines) && lines[i] != found[1]+"```"; i++ {
+			f.Text += strings.TrimPrefix(lines[i], found[1]) + "\n"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// HasCommands says whether a fence has commands: a script, or a terminal session, in which "$ " precedes each command.
+func (f *Fence) HasCommands() bool {
+	return slices.Contains([]string{"sh", "bash", "console", "shell"}, f.Language) || f.isSession()
+}
+
+func (f *Fence) isSession() bool { return strings.HasPrefix(f.Text, "$ ") }
+
+// After returns the first commands after some words of a page, or none.
+func After(page, words string) []Fence {
+	before, _, found := strings.Cut(page, words)
+	if !found {
+		return nil
+	}
+	line := strings.Count(before, "\n") + strings.Count(words, "\n") + 1
+	for _, f := range Parse(page) {
+		if f.Line > line && f.HasCommands() {
+			return []Fence{f}
+		}
+	}
+	return nil
+}
+
+// Section returns the fences below a heading, up to the next one of its level or above.
+func Section(page, heading string) []Fence {
+	before, rest, found := strings.Cut("\n"+page, "\n"+heading+"\n")
+	if !found {
+		return nil
+	}
+	for level := strings.Index(heading, " "); level > 0; level-- {
+		rest, _, _ = strings.Cut(rest, "\n"+heading[:level]+" ")
+	}
+	first := strings.Count(before, "\n") + 1
+	last := first + strings.Count(rest, "\n")
+	return slices.DeleteFunc(Parse(page), func(f Fence) bool { return f.Line < first || f.Line > last })
+}
+
+// Step is a script with the output that the page shows of it, which may be empty.
+type Step struct{ Commands, Output string }
+
+// Steps returns the commands of fences that are not marked, each with the output that a session or the next fence shows.
+func Steps(all []Fence) []Step {
+	var steps []Step
+	for i, f := range all {
+		switch {
+		case f.Reason != "":
+		case f.isSession():
+			for session := range strings.SplitSeq(strings.TrimPrefix(f.Text, "$ "), "\n$ ") {
+				commands, output := cutCommand(session)
+				steps = append(steps, Step{commands, output})
+			}
+		case f.HasCommands():
+			step := Step{Commands: f.Text}
+			if i+1 < len(all) && all[i+1].Language == "text" && !all[i+1].isSession() {
+				step.Output = all[i+1].Text
+			}
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// cutCommand separates a command, which a backslash continues on the next line, from its output.
+func cutCommand(session string) (command, output string) {
+	for {
+		line, rest, _ := strings.Cut(session, "\n")
+		command, session = command+line+"\n", rest
+		if !strings.HasSuffix(line, `\`) {
+			return command, session
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package realcluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
+)
+
+// Reader is a person who follows the documentation: in one shell, with a namespace of the test cluster and kubectl echo.
+type Reader struct {
+	// Namespace is the namespace of the context.
+	Namespace string
+	// Replace has pairs of what a page says and what takes its place, such as placeholders.
+	Replace []string
+}
+
+// Follow runs commands in order, and expects that each succeeds and prints what the page shows. A port-forward stays open until the last
+// command has ended, on another port of this machine than the page says. It returns what the commands printed.
+func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	words := strings.NewReplacer(append([]string{"vVERSION", "v" + version()}, r.Replace...)...)
+	local := strings.NewReplacer(ports(steps)...)
+	replaced := func(text string) string { return local.Replace(words.Replace(text)) }
+	script := "forward=" + folder + "/forward\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+	for i := range steps {
+		steps[i].Output = replaced(steps[i].Output)
+		steps[i].Commands = replaced(steps[i].Commands)
+		script += fmt.Sprintf("{\n%s} >%s/%d 2>&1\n", runnable(steps[i].Commands), folder, i)
+	}
+	command := exec.CommandContext(ctx, "bash", "-eu", "-c", script)
+	command.WaitDelay = time.Second
+	command.Dir = support.Root()
+	command.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig(ctx, folder),
+		"PATH="+filepath.Join(command.Dir, "bin", runtime.GOOS+"-"+runtime.GOARCH)+":"+os.Getenv("PATH"))
+	failure := command.Run()
+	var printed []string
+	for i := range steps {
+		output, err := os.ReadFile(filepath.Join(folder, fmt.Sprint(i)))
+		if err != nil { // the shell has ended before
+			break
+		}
+		GinkgoWriter.Printf("$ %s%s\n", steps[i].Commands, output)
+		printed = append(printed, string(output))
+	}
+	Expect(failure).NotTo(HaveOccurred(), "the last of these commands:\n%s\n%s", steps[max(len(printed)-1, 0)].Commands,
+		strings.Join(printed, "\n"))
+	for i, step := range steps {
+		Expect(step.Missing(printed[i])).To(BeEmpty(), "%s prints:\n%s", step.Commands, printed[i])
+	}
+	return printed
+}
+
+// kubeconfig writes a kubeconfig with the namespace, and returns its path.
+func (r *Reader) kubeconfig(ctx context.Context, folder string) string {
+	GinkgoHelper()
+	path := filepath.Join(folder, "kubeconfig")
+	Expect(os.WriteFile(path, []byte(Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
+	Kubectl(ctx, "config", "set-context", "--current", "--namespace="+r.Namespace, "--kubeconfig="+path)
+	return path
+}
+
+// version returns the version of the tree, which is the tag of its images.
+func version() string {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(support.Root(), "VERSION"))
+	Expect(err).NotTo(HaveOccurred())
+	return strings.TrimSpace(string(text))
+}
+
+// ports returns replacements of the local ports of port-forwards by free ones of this machine.
+func ports(steps []fences.Step) []string {
+	GinkgoHelper()
+	forward := regexp.MustCompile(`(?m)^kubectl port-forward .* (\d+)(:?\d*)( &)?( +#.*)?$`)
+	var replacements []string
+	for _, step := range steps {
+		for _, found := range forward.FindAllStringSubmatch(step.Commands, -1) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			Expect(err).NotTo(HaveOccurred())
+			_, free, _ := net.SplitHostPort(listener.Addr().String())
+			Expect(listener.Close()).To(Succeed())
+			replacements = append(replacements, " "+found[1]+found[2], " "+free+":"+strings.TrimPrefix(found[2], ":"), "localhost:"+found[1],
+				"localhost:"+free)
+		}
+	}
+	return replacements
+}
+
+// runnable returns commands that end: a port-forward runs in the background, a watch is ended, and a wait is as long as a busy machine
+// needs.
+func runnable(commands string) string {
+	lines := strings.Split(commands, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "kubectl port-forward "):
+			line, _, _ = strings.Cut(line, " #")
+			lines[i] = strings.TrimSuffix(strings.TrimSpace(line), " &") + ` >"$forward" 2>&1 &
+until grep -q ^Forwarding "$forward"; do kill -0 $!; sleep 0.2; done`
+		case strings.HasSuffix(line, " --watch"), regexp.MustCompile(`^(kubectl exec .*/manager|go run \.) watch `).MatchString(line):
+			lines[i] = "timeout 20 " + line + " || [ $? = 124 ]"
+		case strings.HasPrefix(line, "kubectl wait ") && !strings.Contains(line, "--timeout"):
+			lines[i] = line + " --timeout=5m"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
