@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the picture lacks %s:\n%s", want, drawn)
 		}
 	}
-	for decoder := xml.NewDecoder(bytes.NewReader(drawn)); err != io.EOF; _, err = decoder.Token() {
+	for decoder := xml.NewDecoder(bytes.NewReader(drawn)); !errors.Is(err, io.EOF); _, err = decoder.Token() {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, drawn)
 		}

@@ -23,19 +23,19 @@ func withPanels(file, dashboard string) (string, error) {
 	if err := json.Unmarshal([]byte(dashboard), &read); err != nil {
 		return "", err
 	}
-	table := "| panel | question | metrics |\n|---|---|---|\n"
+	var rows strings.Builder
 	for _, p := range read.Panels {
 		if p.Type == "row" {
-			table += fmt.Sprintf("| **%s** | | |\n", p.Title)
+			fmt.Fprintf(&rows, "| **%s** | | |\n", p.Title)
 			continue
 		}
 		if p.Description == "" {
 			return "", errors.New("the panel " + p.Title + " has no description with the question that it answers")
 		}
-		table += fmt.Sprintf("| %s | %s | %s |\n", p.Title, p.Description, strings.Join(metricsOf(p), ", "))
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", p.Title, p.Description, strings.Join(metricsOf(p), ", "))
 	}
 	place := regexp.MustCompile("(?s)" + panelsBegin + ".*?" + panelsEnd)
-	return replaced(file, place, func(string) string { return panelsBegin + table + panelsEnd })
+	return replaced(file, place, func(string) string { return panelsBegin + "| panel | question | metrics |\n|---|---|---|\n" + rows.String() + panelsEnd })
 }
 
 // metricsOf returns the metrics that the queries of a panel read, as code.
