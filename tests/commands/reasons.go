@@ -10,7 +10,6 @@ import (
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b`),
-		"Helm":                 regexp.MustCompile(`\bhelm (rollback|uninstall)\b`),
 		"internet":             regexp.MustCompile(`\bdocker run\b|\boci://|@latest\b|https?://(?:shop\.example\.com|github\.com)\b`),
 		"registry":             regexp.MustCompile(`\bREGISTRY=`),
 		"OpenShift":            regexp.MustCompile(`(?m)^oc \b|\bopenshift\.yaml\b`),

@@ -82,7 +82,8 @@ func documented(version, page, after string) string {
 	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
 	const releases = "https://github.com/echo-operator/echo-operator/releases"
 	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v",
-		released("")+"/").Replace(found[0].Text)
+		released("")+"/",
+		"oci://quay.io/echo-operator/charts/echo-operator", released(version, "echo-operator-"+version+".tgz")).Replace(found[0].Text)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later one.
