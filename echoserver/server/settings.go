@@ -61,7 +61,7 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the flag of the default body.
+// bodyFlag is the flag of the default body, as in options, whose names the page of the surface has.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {
@@ -94,7 +94,7 @@ func (s *Settings) options() []option {
 			controls.Into(&s.showIdentity, controls.ParseBoolean)},
 		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds the handshakes of WebSockets",
 			controls.Into(&s.LogLevel, parseLogLevel)},
-		{bodyFlag, "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
+		{"response-body", "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
 

@@ -1,0 +1,63 @@
+package packaging
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedNames_exist: docs/reference/surface.md has the names of metrics and settings in the sources, so a page does not name one
+// that is gone.
+func TestDocumentedNames_exist(t *testing.T) {
+	surface, checked := text(t, "docs/reference/surface.md"), 0
+	name := regexp.MustCompile("`(echo_[a-z_]+|ECHO_[A-Z_]+)(?:=[^`]*|\\{[^`]*)?`")
+	part := regexp.MustCompile("_(bucket|sum|count)$") // of a histogram
+	notNames := []string{"echo_namespace", "ECHO_INFO_"}
+	for file, content := range documents(t) {
+		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name what there was, and others
+			continue
+		}
+		for _, found := range name.FindAllStringSubmatch(content, -1) {
+			checked++
+			if !slices.Contains(notNames, found[1]) && !strings.Contains(surface, "`"+part.ReplaceAllString(found[1], "")+"`") {
+				t.Errorf("%s names %s, which does not exist", file, found[1])
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d names were found", checked)
+	}
+}
+
+// TestDocumentedControllers: docs/reference/metrics.md has the values of the label controller.
+func TestDocumentedControllers(t *testing.T) {
+	names := map[string]bool{}
+	for _, file := range filesNamed(t, "*.go") {
+		if strings.HasPrefix(file, "controllers/") {
+			for _, found := range regexp.MustCompile(`\bNamed\("([a-z]+)"\)`).FindAllStringSubmatch(text(t, file), -1) {
+				names[found[1]] = true
+			}
+		}
+	}
+	_, list, _ := strings.Cut(text(t, "docs/reference/metrics.md"), "| `controller`: ")
+	list, _, _ = strings.Cut(list, ";")
+	if got, want := slices.Sorted(strings.SplitSeq(list, ", ")), slices.Sorted(maps.Keys(names)); !slices.Equal(got, want) {
+		t.Errorf("docs/reference/metrics.md has the controllers %v, want %v", got, want)
+	}
+}
+
+// TestDocumentedAlerts: the table of alerts has each alert, with its severity.
+func TestDocumentedAlerts(t *testing.T) {
+	page := text(t, "docs/reference/metrics.md")
+	alerts := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?severity: (\w+)`).FindAllStringSubmatch(text(t, "internal/monitoring/alerts.yaml"), -1)
+	for _, alert := range alerts {
+		if row := "| " + alert[1] + " | " + alert[2] + " | "; !strings.Contains(page, row) {
+			t.Errorf("docs/reference/metrics.md has no row %s", row)
+		}
+	}
+	if rows := strings.Count(page, ".md) |\n"); len(alerts) == 0 || rows != len(alerts) {
+		t.Errorf("docs/reference/metrics.md has %d rows of alerts, want %d", rows, len(alerts))
+	}
+}
