@@ -33,15 +33,16 @@ func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
 	words := strings.NewReplacer(append([]string{"vVERSION", "v" + version()}, r.Replace...)...)
-	local := strings.NewReplacer(ports(steps)...)
+	local := strings.NewReplacer(ports(ctx, steps)...)
 	replaced := func(text string) string { return local.Replace(words.Replace(text)) }
-	script := "forward=" + folder + "/forward\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+	var script strings.Builder
+	_, _ = script.WriteString("forward=" + folder + "/forward\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
 	for i := range steps {
 		steps[i].Output = replaced(steps[i].Output)
 		steps[i].Commands = replaced(steps[i].Commands)
-		script += fmt.Sprintf("{\n%s} >%s/%d 2>&1\n", runnable(steps[i].Commands), folder, i)
+		_, _ = fmt.Fprintf(&script, "{\n%s} >%s/%d 2>&1\n", runnable(steps[i].Commands), folder, i)
 	}
-	command := exec.CommandContext(ctx, "bash", "-eu", "-c", script)
+	command := exec.CommandContext(ctx, "bash", "-eu", "-c", script.String())
 	command.WaitDelay = time.Second
 	command.Dir = support.Root()
 	command.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig(ctx, folder),
@@ -82,13 +83,13 @@ func version() string {
 }
 
 // ports returns replacements of the local ports of port-forwards by free ones of this machine.
-func ports(steps []fences.Step) []string {
+func ports(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	forward := regexp.MustCompile(`(?m)^kubectl port-forward .* (\d+)(:?\d*)( &)?( +#.*)?$`)
 	var replacements []string
 	for _, step := range steps {
 		for _, found := range forward.FindAllStringSubmatch(step.Commands, -1) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 			Expect(err).NotTo(HaveOccurred())
 			_, free, _ := net.SplitHostPort(listener.Addr().String())
 			Expect(listener.Close()).To(Succeed())
