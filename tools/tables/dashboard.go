@@ -35,7 +35,8 @@ func withPanels(file, dashboard string) (string, error) {
 		fmt.Fprintf(&rows, "| %s | %s | %s |\n", p.Title, p.Description, strings.Join(metricsOf(p), ", "))
 	}
 	place := regexp.MustCompile("(?s)" + panelsBegin + ".*?" + panelsEnd)
-	return replaced(file, place, func(string) string { return panelsBegin + "| panel | question | metrics |\n|---|---|---|\n" + rows.String() + panelsEnd })
+	table := "| panel | question | metrics |\n|---|---|---|\n" + rows.String()
+	return replaced(file, place, func(string) string { return panelsBegin + table + panelsEnd })
 }
 
 // metricsOf returns the metrics that the queries of a panel read, as code.
