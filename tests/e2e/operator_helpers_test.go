@@ -100,7 +100,7 @@ func noteLogErrors(ctx context.Context) {
 		"because it is being terminated", // the namespace of a completed test accepts no events
 		`"error":"namespaces \"e2e-`,     // or is gone
 		"The field spec.replicas is 100",
-		`"name":"explained`, // the Echoes of the specs on messages
+		`"name":"explained`,         // the Echoes of the specs on messages
 		`"logger":"leaderelection"`, // an attempt of client-go that another replica was faster than; it tries again
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that ends in order
 	}
