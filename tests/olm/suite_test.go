@@ -5,8 +5,6 @@ package olm
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +15,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
-	"github.com/echo-operator/echo-operator/tests/support/fences"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
@@ -25,8 +22,7 @@ const (
 	operatorNamespace = "echo-operator-system"
 	// installPage is the page whose commands the specs run, from a release.
 	installPage = "docs/how-to/install.md"
-	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
-	waitTimeout = "--timeout=3m"
+	waitTimeout = realcluster.WaitTimeout
 )
 
 func TestOLM(t *testing.T) {
@@ -60,30 +56,19 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version returns the version of a throwaway release, by its index. tools/release/throwaway builds them.
+// version, released and documented are short for what all suites of releases share.
 func version(order int) string {
 	GinkgoHelper()
-	versions := strings.Fields(os.Getenv("VERSIONS"))
-	Expect(len(versions)).To(BeNumerically(">", order), "VERSIONS has the throwaway releases that the make target makes")
-	return versions[order]
+	return realcluster.ReleasedVersion(order)
 }
 
-// released returns the path of a file of a release.
 func released(version string, path ...string) string {
-	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
+	return realcluster.ReleasedFile(version, path...)
 }
 
-// documented returns the first commands after a text in a page of a release. Files of a release are those of the throwaway one.
 func documented(version, page, after string) string {
 	GinkgoHelper()
-	text, err := os.ReadFile(released(version, filepath.Base(page)))
-	Expect(err).NotTo(HaveOccurred())
-	found := fences.After(string(text), after)
-	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
-	const releases = "https://github.com/echo-operator/echo-operator/releases"
-	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v",
-		released("")+"/",
-		"oci://quay.io/echo-operator/charts/echo-operator", released(version, "echo-operator-"+version+".tgz")).Replace(found[0].Text)
+	return realcluster.Documented(version, page, after)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later one.
@@ -92,11 +77,9 @@ func installation(version string) string {
 	return changed(documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
 }
 
-// changed returns a text in which a part, which must exist, is replaced.
 func changed(text, from, to string) string {
 	GinkgoHelper()
-	Expect(text).To(ContainSubstring(from))
-	return strings.Replace(text, from, to, 1)
+	return realcluster.Changed(text, from, to)
 }
 
 // withoutWaiting returns the commands of an installation up to those that wait for it.
@@ -128,29 +111,24 @@ func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
-// createEcho creates the sample in a namespace.
 func createEcho(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	text, err := os.ReadFile("../../config/samples/v1_echo.yaml")
-	Expect(err).NotTo(HaveOccurred())
-	realcluster.KubectlInput(ctx, changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
+	realcluster.CreateSample(ctx, namespace)
 }
 
 func waitReady(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	realcluster.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", waitTimeout)
+	realcluster.AwaitSample(ctx, namespace)
 }
 
-// startProber sends requests to the sample until it is stopped.
 func startProber(ctx context.Context) realcluster.Prober {
 	GinkgoHelper()
-	return realcluster.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
+	return realcluster.ProbeSample(ctx)
 }
 
-// echoPods returns the names of the pods of the sample.
 func echoPods(ctx context.Context) string {
 	GinkgoHelper()
-	return realcluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
+	return realcluster.SamplePods(ctx)
 }
 
 // expectSucceeded waits until a version is installed, and no other.

@@ -10,12 +10,13 @@ next-version: ## Prepare the tree for VERSION, the next one to be released.
 	@tools/release/open-version "$(VERSION)"
 	@$(MAKE) --no-print-directory bundle catalog
 
-.PHONY: push-release
-push-release: ## Push the images and the chart of `make release` to quay.io/echo-operator, or to REGISTRY.
+.PHONY: push-release push-release-images
+push-release: push-release-images ## Push the images and the chart of `make release` to quay.io/echo-operator, or to REGISTRY.
+	@tools/make/push-chart "dist/echo-operator-$(VERSION).tgz" "$(or $(REGISTRY),quay.io/echo-operator)"
+push-release-images:
 	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: no images found: run 'make release' first"; exit 1; }
 	@crane=$(call tool,image)/crane; for layout in dist/images/*; do \
 		"$$crane" push "$$layout" "$(or $(REGISTRY),quay.io/echo-operator)/$$(basename "$$layout"):v$(VERSION)"; done
-	@tools/make/push-chart "$(VERSION)" "$(or $(REGISTRY),quay.io/echo-operator)"
 
 .PHONY: publish-catalog
 publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, which the catalogs of users follow.

@@ -1,0 +1,140 @@
+// Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands of
+// docs/how-to/install.md, from throwaway releases of the tree in the registry of the test cluster. `make e2e-helm` runs it.
+package helm
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
+)
+
+const (
+	operatorNamespace = "echo-operator-system"
+	// installPage is the page whose commands the specs run, from a release.
+	installPage = "docs/how-to/install.md"
+	definition  = "crd/echoes.example.com"
+)
+
+func TestHelm(t *testing.T) {
+	realcluster.RunClusterSpecs(t, "Helm", "e2e-helm", 3*time.Minute, 500*time.Millisecond)
+}
+
+// program is the tool set of a version of Helm.
+type program string
+
+const (
+	helm3 program = "helm"
+	helm4 program = "helm4"
+)
+
+// run runs commands with this Helm as if they were pasted into a shell, after the names that install.md sets first. It finds the registry
+// of the test cluster under the public name.
+func (p program) run(ctx context.Context, commands string) {
+	GinkgoHelper()
+	names := realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Names in the commands")
+	support.Run(ctx, names+`helm() { (cd ../.. && tests/olm/with-registry "$(tools/build `+string(p)+`)/helm" "$@"); }`+"\n"+commands)
+}
+
+// installation returns the documented commands that install a version.
+func installation(version string) string {
+	GinkgoHelper()
+	return ofVersion(realcluster.Documented(version, installPage, "## With Helm"), version)
+}
+
+// takeover returns the documented commands that take over an installation.
+func (p program) takeover(version string) string {
+	GinkgoHelper()
+	return p.forced(ofVersion(realcluster.Documented(version, installPage, "An installation by `kubectl apply`"), version))
+}
+
+// forced returns commands that also change fields of kubectl. Helm 3 does so by itself.
+func (p program) forced(commands string) string {
+	GinkgoHelper()
+	if p == helm3 {
+		return commands
+	}
+	return realcluster.Changed(commands, " --wait", " --force-conflicts --wait")
+}
+
+// ofVersion returns commands that install a version instead of the latest one.
+func ofVersion(commands, version string) string {
+	GinkgoHelper()
+	return realcluster.Changed(commands, "charts/echo-operator ", "charts/echo-operator --version "+version+" ")
+}
+
+// upgrade returns the documented commands that upgrade to a version.
+func upgrade(version string) string {
+	GinkgoHelper()
+	return realcluster.Changed(realcluster.Documented(version, installPage, "## Upgrading, with Helm"), "version=1.2.3", "version="+version)
+}
+
+// uninstall follows the documented steps, and expects that they delete everything.
+func (p program) uninstall(ctx context.Context) {
+	GinkgoHelper()
+	p.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Uninstalling, with Helm"))
+	Eventually(left).WithContext(ctx).Should(BeEmpty())
+}
+
+// left returns the objects of the operator that exist.
+func left(ctx context.Context) ([]string, error) {
+	all, err := realcluster.TryKubectl(ctx, "get",
+		"crd,clusterrole,clusterrolebinding,role,rolebinding,namespace,pod,deployment,poddisruptionbudget,service,networkpolicy",
+		"-A", "-o", "name")
+	return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool {
+		return !strings.Contains(name, "echo") || strings.HasPrefix(name, "pod/prober-")
+	}), err
+}
+
+// Each container of specs starts without the operator, in whatever state the previous one ended.
+var _ = BeforeEach(func(ctx SpecContext) {
+	removeOperator(ctx)
+	DeferCleanup(removeOperator, NodeTimeout(6*time.Minute))
+}, OncePerOrdered, NodeTimeout(6*time.Minute))
+
+func removeOperator(ctx context.Context) {
+	GinkgoHelper()
+	version := realcluster.ReleasedVersion(0)
+	support.Run(ctx, `set +e
+		`+realcluster.Documented(version, installPage, "## Removing finalizers")+`
+		kubectl delete -n default deployment,service,poddisruptionbudget test-echo --ignore-not-found
+		kubectl delete -f `+realcluster.ReleasedFile(version, "install.yaml")+` --ignore-not-found --wait=false
+		kubectl delete rolebinding -n default echo-operator-manager-rolebinding --ignore-not-found
+		kubectl wait --for=delete --timeout=2m `+definition+` namespace/`+operatorNamespace+`
+		true`)
+	Eventually(left).WithContext(ctx).Should(BeEmpty())
+}
+
+// operator runs kubectl in the namespace of the operator.
+func operator(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
+}
+
+// awaitOperatorGone waits until the process of the operator has exited.
+func awaitOperatorGone(ctx context.Context) {
+	GinkgoHelper()
+	operator(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", realcluster.WaitTimeout)
+	operator(ctx, "wait", "--for=delete", "pod", "-l", "control-plane=controller-manager", realcluster.WaitTimeout)
+}
+
+// sample returns what a path of the sample contains.
+func sample(ctx context.Context, path string) (string, error) {
+	return realcluster.TryKubectl(ctx, "get", "-n", "default", "echo/test-echo", "--ignore-not-found", "-o", "jsonpath={"+path+"}")
+}
+
+var _ = realcluster.ShowAfterFailure(
+	"get secrets -n "+operatorNamespace,
+	"get crd echoes.example.com -o jsonpath={.metadata}{.status}",
+	"get echoes -A -o yaml",
+	"get namespaces,deployments,replicasets,services,pods -A -o wide",
+	"get events -A --sort-by=.lastTimestamp",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=50",
+)

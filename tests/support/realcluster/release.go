@@ -1,0 +1,75 @@
+package realcluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
+)
+
+// WaitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
+const WaitTimeout = "--timeout=3m"
+
+// ReleasedVersion returns the version of a throwaway release, by its index. tools/release/throwaway builds them.
+func ReleasedVersion(order int) string {
+	GinkgoHelper()
+	versions := strings.Fields(os.Getenv("VERSIONS"))
+	Expect(len(versions)).To(BeNumerically(">", order), "VERSIONS has the throwaway releases that the make target makes")
+	return versions[order]
+}
+
+// ReleasedFile returns the path of a file of a release.
+func ReleasedFile(version string, path ...string) string {
+	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
+}
+
+// Documented returns the first commands after a text in a page of a release. Files of a release are those of the throwaway one.
+func Documented(version, page, after string) string {
+	GinkgoHelper()
+	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))
+	Expect(err).NotTo(HaveOccurred())
+	found := fences.After(string(text), after)
+	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
+	const releases = "https://github.com/echo-operator/echo-operator/releases"
+	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", ReleasedFile(version), releases+"/download/v",
+		ReleasedFile("")+"/").Replace(found[0].Text)
+}
+
+// Changed returns a text in which a part, which must exist, is replaced.
+func Changed(text, from, to string) string {
+	GinkgoHelper()
+	Expect(text).To(ContainSubstring(from))
+	return strings.Replace(text, from, to, 1)
+}
+
+// CreateSample creates the sample in a namespace.
+func CreateSample(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(support.Root(), "config/samples/v1_echo.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	KubectlInput(ctx, Changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
+}
+
+// AwaitSample waits until the sample in a namespace is ready.
+func AwaitSample(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", WaitTimeout)
+}
+
+// ProbeSample sends requests to the sample until it is stopped.
+func ProbeSample(ctx context.Context) Prober {
+	GinkgoHelper()
+	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
+}
+
+// SamplePods returns the names of the pods of the sample.
+func SamplePods(ctx context.Context) string {
+	GinkgoHelper()
+	return Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
+}
