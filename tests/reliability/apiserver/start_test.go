@@ -17,13 +17,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 const (
-	// patience is how long anything may take on a busy machine.
-	patience = 20 * time.Second
+	// patience is how long anything may take on a busy machine. The operator looks once a minute at a child that it does not watch, because its
+	// Echo is paused and it has lost its label: only then does it see that the child was deleted.
+	patience = status.LookPeriod + 20*time.Second
 	// interval is how often the tests look.
 	interval = 10 * time.Millisecond
 )
