@@ -5,12 +5,14 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), func() {
 	install := func() string { return installation(version(0)) }
 	approve := func(ctx SpecContext) {
-		run(ctx, documented(version(0), installPage, "With `installPlanApproval: Manual`"))
+		run(ctx, realcluster.Documented(version(0), installPage, "With `installPlanApproval: Manual`"))
 	}
 
 	It("installs the operator after approval", func(ctx SpecContext) {

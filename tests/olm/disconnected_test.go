@@ -55,7 +55,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 // listedImages returns the images that install.md lists for a mirror.
 func listedImages(ctx context.Context) []string {
 	GinkgoHelper()
-	commands := changed(documented(version(0), installPage, "## In a disconnected cluster"), "echo-operator-catalog:latest",
+	commands := changed(realcluster.Documented(version(0), installPage, "## In a disconnected cluster"), "echo-operator-catalog:latest",
 		"echo-operator-catalog:v"+version(0))
 	return strings.Fields(support.Run(ctx,
 		"cd ../.. && PATH=$(tools/build opm):$PATH tests/olm/with-registry bash -euo pipefail -c "+quoted(commands)))

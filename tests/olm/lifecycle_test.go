@@ -30,7 +30,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	It("is installed from a catalog by a Subscription", Label("scorecard"), func(ctx SpecContext) {
 		publish(ctx, version(0))
-		run(ctx, changed(documented(version(0), installPage, "## With OLM, from a catalog"), "interval: 30m", "interval: 15s"))
+		run(ctx, changed(realcluster.Documented(version(0), installPage, "## With OLM, from a catalog"), "interval: 30m", "interval: 15s"))
 		expectSucceeded(ctx, version(0))
 		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(10*time.Minute))
@@ -105,7 +105,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		}
 		kubectl(ctx, "scale", "deployment/echo-operator-controller-manager", "--replicas=1")
 		Consistently(number).WithContext(ctx).WithTimeout(10 * time.Second).Should(Equal("1"))
-		run(ctx, documented(version(0), installPage, "Settings go into the Subscription"))
+		run(ctx, realcluster.Documented(version(0), installPage, "Settings go into the Subscription"))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
 			"yaml").Should(SatisfyAll(
 			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`),

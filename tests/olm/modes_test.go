@@ -30,7 +30,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 			BeEmpty())
 		Expect(mayCreateDeployments(ctx, "echo-others")).To(BeFalse())
 
-		run(ctx, documented(version(0), installPage, "## Uninstalling, with OLM"))
+		run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM"))
 		realcluster.Kubectl(ctx, append([]string{"delete", "namespace", waitTimeout}, namespaces...)...)
 		expectNothingLeft(ctx)
 	},
@@ -52,7 +52,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 			`jsonpath={.status.conditions[?(@.type=="NamespaceFinalizersRemaining")].message}`).
 			Should(ContainSubstring("echoes.example.com/finalizer in 1 resource instances"))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name").Should(BeEmpty(), "nothing keeps running")
-		run(ctx, changed(documented(version(0), installPage, "so that no RoleBinding can be created"), "my-namespace", operatorNamespace))
+		run(ctx, changed(realcluster.Documented(version(0), installPage, "so that no RoleBinding can be created"), "my-namespace", operatorNamespace))
 		realcluster.Kubectl(ctx, "wait", "--for=delete", "namespace/"+operatorNamespace, waitTimeout)
 	}, SpecTimeout(15*time.Minute))
 })

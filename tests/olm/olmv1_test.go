@@ -13,7 +13,7 @@ import (
 
 var _ = Describe("the operator in OLM v1", Label("all"), func() {
 	install := func(ctx SpecContext) {
-		run(ctx, changed(documented(version(0), installPage, "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0)))
+		run(ctx, changed(realcluster.Documented(version(0), installPage, "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0)))
 	}
 
 	BeforeEach(func(ctx SpecContext) {
@@ -30,7 +30,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 
 		It("is upgraded without dropping requests", func(ctx SpecContext) {
 			before, prober := echoPods(ctx), startProber(ctx)
-			run(ctx, changed(documented(version(1), installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version(1)))
+			run(ctx, changed(realcluster.Documented(version(1), installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version(1)))
 			expectSettled(ctx)
 			Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
 			waitReady(ctx, "default")
@@ -39,7 +39,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		}, SpecTimeout(15*time.Minute))
 
 		It("is uninstalled without leaving anything behind", func(ctx SpecContext) {
-			run(ctx, documented(version(0), installPage, "## Uninstalling, with OLM v1"))
+			run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"))
 			expectNothingLeft(ctx)
 		}, SpecTimeout(10*time.Minute))
 	})
@@ -51,7 +51,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
-		_, steps, _ := strings.Cut(documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
+		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))

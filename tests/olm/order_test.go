@@ -47,7 +47,7 @@ func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}
 	Expect(realcluster.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `","echoes.example.com/finalizer"]`))
-	run(ctx, documented(version(0), installPage, "## Removing finalizers"))
+	run(ctx, realcluster.Documented(version(0), installPage, "## Removing finalizers"))
 	Expect(realcluster.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `"]`))
 	for _, kept := range []string{pod, "echo/test-echo"} {
 		realcluster.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)

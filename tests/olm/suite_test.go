@@ -66,15 +66,10 @@ func released(version string, path ...string) string {
 	return realcluster.ReleasedFile(version, path...)
 }
 
-func documented(version, page, after string) string {
-	GinkgoHelper()
-	return realcluster.Documented(version, page, after)
-}
-
 // installation returns the documented commands that install a version from a catalog that has no later one.
 func installation(version string) string {
 	GinkgoHelper()
-	return changed(documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
+	return changed(realcluster.Documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
 }
 
 func changed(text, from, to string) string {
@@ -91,7 +86,7 @@ func withoutWaiting(commands string) string {
 // run runs commands as if they were pasted into a shell, after the names that install.md sets first.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
-	support.Run(ctx, documented(version(0), installPage, "## Names in the commands")+commands)
+	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
 // publish gives the tag that a catalog follows to that of a version.
@@ -159,7 +154,7 @@ func expectNothingLeft(ctx context.Context) {
 // uninstall follows the documented steps, and expects that they delete everything.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
-	run(ctx, documented(version(0), installPage, "## Uninstalling, with OLM"))
+	run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM"))
 	expectNothingLeft(ctx)
 }
 
