@@ -73,6 +73,8 @@ func (v Verdict) Encode() []byte {
 var (
 	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
 	printable  = regexp.MustCompile(`^[ -~]*$`)
+	// address has no blanks and quotation marks, so that it is no sentence in a message.
+	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 
 // Decode reads a verdict from a termination message. An error says what a valid one would not have.
@@ -92,9 +94,6 @@ func (v Verdict) validate() error {
 	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
 		return errors.New("it has no facts")
 	}
-	if !slices.Contains([]Silence{"", SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Silent != "" && v.Problem == "" {
-		return errors.New("it has a silence that is not valid")
-	}
 	texts := []string{v.Problem, v.Unfinished, v.Address}
 	for _, each := range v.Failed {
 		if !nameOfFact.MatchString(each.Name) {
@@ -104,6 +103,19 @@ func (v Verdict) validate() error {
 	}
 	if slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }) {
 		return errors.New("it has a text that is too long or not printable")
+	}
+	return v.validateSilence()
+}
+
+// validateSilence returns what a verdict says of a silence that a valid one would not.
+func (v Verdict) validateSilence() error {
+	switch {
+	case v.Silent == "":
+		return nil
+	case !slices.Contains([]Silence{SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Problem == "":
+		return errors.New("it has a silence that is not valid")
+	case !address.MatchString(v.Address):
+		return errors.New("it has an address that is not valid")
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"facts":1,"unfinished":"\u202ex"}`:                                           "not printable",
 		`{"problem":"x","silent":"dns"}`:                                               "silence that is not valid",
 		`{"facts":1,"silent":"all"}`:                                                   "silence that is not valid",
+		`{"problem":"x","silent":"all"}`:                                               "address that is not valid",
+		`{"problem":"x","silent":"all","address":"a:80 responds. Run b"}`:              "address that is not valid",
 		`{"problem":"x","silent":"all","address":"a\u001b"}`:                           "not printable",
 		`{"problem":"` + strings.Repeat("x", 201) + `"}`:                               "too long or not printable",
 		`{"facts":1,"failed":[{"name":"a","want":"x","got":"line\nbreak"}]}`:           "not printable",
