@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -58,9 +59,16 @@ func record(out io.Writer, command []string) ([]line, error) {
 		return nil, err
 	}
 	var lines []line
-	scanner := bufio.NewScanner(io.TeeReader(read, out))
-	for scanner.Scan() {
-		lines = append(lines, line{text: scanner.Text(), at: time.Since(began)})
+	output := bufio.NewReader(io.TeeReader(read, out))
+	for err == nil {
+		var text string
+		if text, err = output.ReadString('\n'); text != "" {
+			lines = append(lines, line{text: strings.TrimSuffix(text, "\n"), at: time.Since(began)})
+		}
 	}
-	return lines, errors.Join(scanner.Err(), process.Wait())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	_ = read.Close() // a command that still writes ends
+	return lines, errors.Join(err, process.Wait())
 }

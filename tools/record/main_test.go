@@ -37,6 +37,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRecord_longLines: a command whose lines are longer than a buffer is recorded whole, and a terminal that is closed ends it.
+func TestRecord_longLines(t *testing.T) {
+	lines, err := record(io.Discard, []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"})
+	if err != nil || len(lines) != 2 || len(lines[0].text) != 300000 || lines[1].text != "end" {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	closed, write := io.Pipe()
+	_ = closed.Close()
+	if _, err := record(write, []string{"yes"}); err == nil {
+		t.Error("an output that cannot be copied is no error")
+	}
+}
+
 // TestRun_failure: a demo that failed leaves the previous picture.
 func TestRun_failure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.svg")
