@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -59,7 +60,9 @@ func run(ctx context.Context, out io.Writer, root string) error {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // deleted, and not committed yet
+			continue
+		} else if err != nil {
 			return err
 		}
 		if file != "CHANGELOG.md" {
