@@ -61,7 +61,7 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the flag of the default body, as in options, whose names the page of the surface has.
+// bodyFlag is the flag of the default body. In options it is a literal, as all flags are: the page of all names is read from there.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {

@@ -61,7 +61,8 @@ func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 }
 
 // nextRun returns when the next run of a check is due, in the time zone of the operator, zero if its schedule says never. The controller of
-// CronJobs uses the same library, in a time zone of its own.
+// CronJobs uses the same library, in a time zone of its own. The library panics for a time zone without a space after it, which the schema
+// of an Echo rejects.
 func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(check.Schedule)
 	if err != nil { // the API server refuses the CronJob
