@@ -91,7 +91,8 @@ func useResolver(t *testing.T, address string) {
 	before := net.DefaultResolver
 	t.Cleanup(func() { net.DefaultResolver = before })
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", address)
+		// A lookup outlives the test that asked: its dialer must not read what the next test replaces.
+		return (&net.Dialer{Resolver: &net.Resolver{}}).DialContext(ctx, "udp", address)
 	}}
 }
 
