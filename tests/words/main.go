@@ -1,7 +1,9 @@
 // Words checks the vocabulary of docs and comments: it fails for a term that the project has replaced, and for more markers of translated
 // English in 1,000 words than limits.json allows. A limit may only be lowered.
 //
-// usage: go run ./tests/words [DIRECTORY]      (the current one if none is given)
+// usage: go run ./tests/words [-draw]
+//
+// With -draw it prints forty sentences of docs, messages and comments, for an editor to judge.
 package main
 
 import (
@@ -9,13 +11,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,11 +25,13 @@ import (
 var limits []byte
 
 func main() {
-	root := "."
-	if len(os.Args) > 1 {
-		root = os.Args[1]
+	drawing := flag.Bool("draw", false, "print forty sentences, chosen by the hash of the last commit")
+	flag.Parse()
+	do := check
+	if *drawing {
+		do = draw
 	}
-	if err := run(context.Background(), os.Stdout, root); err != nil {
+	if err := do(context.Background(), os.Stdout, "."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -41,44 +43,30 @@ type counts struct{ words, markers int }
 // rate is the number of markers in 1,000 words.
 func (c counts) rate() float64 { return 1000 * float64(c.markers) / float64(max(c.words, 1)) }
 
-// run writes the counts of each group, and returns what is wrong.
-func run(ctx context.Context, out io.Writer, root string) error {
+// check writes the counts of each group, and returns what is wrong.
+func check(ctx context.Context, out io.Writer, root string) error {
 	var allowed map[group]float64
 	if err := json.Unmarshal(limits, &allowed); err != nil {
 		return fmt.Errorf("limits.json: %w", err)
 	}
-	command := exec.CommandContext(ctx, "git", "ls-files", "-z")
-	command.Dir = root
-	listed, err := command.Output()
-	if err != nil {
-		return fmt.Errorf("git ls-files: %w", err)
-	}
 	found := map[group]counts{}
 	var problems []error
-	for file := range strings.SplitSeq(strings.TrimRight(string(listed), "\x00"), "\x00") {
-		if strings.HasPrefix(file, "tests/words/") {
-			continue
-		}
-		content, err := os.ReadFile(filepath.Join(root, file))
-		if errors.Is(err, fs.ErrNotExist) { // deleted, and not committed yet
-			continue
-		} else if err != nil {
-			return err
-		}
+	err := eachText(ctx, root, func(file, content string) error {
 		if file != "CHANGELOG.md" {
-			problems = append(problems, replaced(file, string(content), replacedNames())...)
+			problems = append(problems, replaced(file, content, replacedNames())...)
 		}
 		kind, read := groupOf(file)
 		if !read {
-			continue
+			return nil
 		}
-		text, err := prose(kind, string(content))
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+		text, err := prose(kind, content)
 		c := found[kind]
 		found[kind] = counts{words: c.words + len(strings.Fields(text)), markers: c.markers + len(matches(text, markers()))}
 		problems = append(problems, replaced(file, text, replacedWords())...)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	for _, kind := range groups() {
 		c := found[kind]

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestReplaced_namesFileLineAndWhatToWrite(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -37,5 +40,25 @@ func TestReplaced_namesFileLineAndWhatToWrite(t *testing.T) {
 func TestMatches_findsMarkersAcrossBlanks(t *testing.T) {
 	if got := len(matches("Those  of the others are told by which\nway, besides.", markers())); got != 3 {
 		t.Errorf("got %d, want 3: those of, told, by which", got)
+	}
+}
+
+func TestSentences(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind          group
+		content, want string
+	}{
+		"lines and code":     {docs, "# A title of four words\nOne `x` is here. Two of them are there!\n```\nnot this one, never\n```\n", "A title of four words|One `x` is here.|Two of them are there!"},
+		"cells":              {docs, "| name | a cell with some words |\n", "a cell with some words |"},
+		"a comment":          {code, "package a\n\n// Broken\n// over two lines.\nfunc a() {}\n", "Broken over two lines."},
+		"a message":          {code, "package a\n\nconst a = `write the other name`\n", "write the other name"},
+		"a string of a test": {tests, "package a\n\nconst a = `write the other name`\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := sentences(test.kind, test.content)
+			if joined := strings.Join(got, "|"); err != nil || joined != test.want {
+				t.Errorf("got %q and %v, want %q", joined, err, test.want)
+			}
+		})
 	}
 }
