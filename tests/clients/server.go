@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// Server is an echo server that runs.
+// Server is a running echo server.
 type Server struct {
 	Address, Admin string // host and port
-	HTTPS          string // that with TLS, if ECHO_TLS_ADDR enables it
+	HTTPS          string // the one with TLS, if ECHO_TLS_ADDR enables it
 	Process        *os.Process
 }
 
@@ -24,7 +24,7 @@ func Start(t *testing.T, environ ...string) string {
 	return Run(t, environ...).Address
 }
 
-// Run is like Start, and returns the server.
+// Run is like Start, but returns the server.
 func Run(t *testing.T, environ ...string) Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "echo-server")

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// validity is how long certificates are valid; a cluster gets new ones at each start.
+// validity is how long certificates are valid. Each start of a cluster creates new ones.
 const validity = 365 * 24 * time.Hour
 
 // authority is the certificate authority of a cluster.
@@ -26,10 +26,10 @@ type authority struct {
 	key         crypto.Signer
 }
 
-// identity is a client that the API server authenticates by certificate.
+// identity is a client that authenticates to the API server with a certificate.
 type identity struct{ file, user, group string }
 
-// identities returns the clients of the API server. Their permissions are those that Kubernetes grants to these names by default.
+// identities returns the API server's clients. They have the permissions that Kubernetes grants to these names by default.
 func (s *settings) identities() []identity {
 	return []identity{
 		{"kubeconfig", "kubernetes-admin", "system:masters"},
@@ -40,7 +40,7 @@ func (s *settings) identities() []identity {
 	}
 }
 
-// registryNames returns the public registries that the registry of the cluster replaces over HTTPS.
+// registryNames returns the public registries that the cluster's registry replaces over HTTPS.
 func registryNames() []string { return []string{"quay.io", "registry.access.redhat.com"} }
 
 // writeIdentities creates a new authority, and writes certificates, keys and kubeconfigs.
@@ -65,7 +65,7 @@ func (s *settings) writeIdentities() error {
 		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
 		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
 		"registry":          {Subject: pkix.Name{CommonName: "registry"}, DNSNames: registryNames()},
-		// For OLM v1, instead of a certificate manager.
+		// For OLM v1, in place of a certificate manager.
 		"olmv1": {Subject: pkix.Name{CommonName: "olmv1"}, DNSNames: []string{"*.olmv1-system.svc", "*.olmv1-system.svc.cluster.local"}},
 	}
 	for name, subject := range subjects {

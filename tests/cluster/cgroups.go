@@ -13,13 +13,13 @@ import (
 	"syscall"
 )
 
-// All processes of the cluster, including those of containers, are in cgroups below one with the name of the cluster, so that they
-// can be found even after a crash.
+// All processes of the cluster, including those in containers, are in cgroups below one with the name of the cluster, so that they can be
+// found even after a crash.
 
 // services is the cgroup of the processes that do not run in containers.
 const services = "services"
 
-// hierarchies returns where cgroups are mounted: one mount in version 2, one for each controller in version 1.
+// hierarchies returns the mount points of cgroups: one in version 2, one per controller in version 1.
 func hierarchies() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts
 			"--secure-port=" + strconv.Itoa(ports.controllerManager), "--allocate-node-cidrs", "--cluster-cidr=" + s.PodRange,
 			"--use-service-account-credentials", "--root-ca-file=" + pki("ca.crt"),
 			"--service-account-private-key-file=" + pki("service-account.key"),
-			"--kube-api-qps=100", "--kube-api-burst=200", // by default, 2,000 rollouts take half an hour
+			"--kube-api-qps=100", "--kube-api-burst=200", // with the default, 2,000 rollouts take half an hour
 		}},
 		{name: "kube-scheduler", path: program("kubernetes", "kube-scheduler"), args: []string{
 			kubeconfig("kube-scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports.scheduler),
@@ -62,7 +62,7 @@ func defaultPorts() controlPlanePorts {
 	return controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}
 }
 
-// freePorts returns free ports of the host's loopback interface. It also sets the port of the API server.
+// freePorts returns free ports on the host's loopback interface. It also sets the port of the API server.
 func (s *settings) freePorts() (controlPlanePorts, error) {
 	ports := [5]int{}
 	for i := range ports {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// givenCluster is an existing cluster, by the path of its kubeconfig. It is neither started nor stopped.
+// givenCluster is an existing cluster, identified by the path of its kubeconfig. It is neither started nor stopped.
 type givenCluster string
 
 func (c givenCluster) up(ctx context.Context) error {

@@ -10,8 +10,8 @@
 //	kill NAME...            kill processes of the cluster, such as etcd, or "node" with all its pods (real containers only)
 //	revive NAME...          start killed ones again
 //
-// On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, that cluster is used, and it is
-// neither started nor stopped.
+// On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, the program uses that cluster,
+// and neither starts nor stops it.
 package main
 
 import (
@@ -99,7 +99,7 @@ func choose() (cluster, error) {
 	}
 }
 
-// locked runs a task that starts or stops a cluster, one at a time.
+// locked runs a task that starts or stops a cluster. Such tasks run one at a time.
 func locked(ctx context.Context, task func(context.Context) error) error {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("echo-cluster-%d.lock", os.Geteuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	return task(ctx)
 }
 
-// start starts a program that would run in a pod if the pods of the cluster were not simulated.
+// start starts a program that would run in a pod if the cluster's pods were not simulated.
 func start(ctx context.Context, c cluster, arguments []string) error {
 	simulated, ok := c.(*simulatedCluster)
 	if !ok || len(arguments) < 3 || arguments[1] != "--" {

@@ -27,12 +27,13 @@ func mountsBelow(folders ...string) ([]string, error) {
 	return mounts, nil
 }
 
-// unescape decodes the octal escapes of white space and backslashes in /proc/self/mountinfo.
+// unescape decodes the octal escapes of whitespace and backslashes in /proc/self/mountinfo.
 func unescape(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// unmount removes the mounts of kubelet and containerd. No file may be deleted before, because mounts can contain files from elsewhere.
+// unmount removes the mounts of kubelet and containerd. It must run before any file is deleted, because mounts can contain files from
+// elsewhere.
 func (s *settings) unmount(ctx context.Context) error {
 	mounts, err := mountsBelow(s.Data, s.Run)
 	if err != nil {

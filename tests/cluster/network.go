@@ -60,7 +60,7 @@ func (s *settings) networkFree(ctx context.Context) error {
 	return nil
 }
 
-// removeNetwork removes the namespace and the link, and with them all addresses and firewall rules of the cluster.
+// removeNetwork removes the namespace and the link, along with all addresses and firewall rules of the cluster.
 func (s *settings) removeNetwork(ctx context.Context) error {
 	if exists(s.namespaceFile()) {
 		if err := run(ctx, "ip", "netns", "del", s.Name); err != nil {

@@ -26,7 +26,7 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 			return err
 		}
 	}
-	// Without name servers: the node has no Internet access.
+	// No name servers: the node has no Internet access.
 	if err := writeFile(filepath.Join(c.Data, "resolv.conf"), nil); err != nil {
 		return err
 	}

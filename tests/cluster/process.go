@@ -18,7 +18,7 @@ import (
 const (
 	// readyTimeout is how long to wait for a state.
 	readyTimeout = 2 * time.Minute
-	// pollPeriod is how often to check for it.
+	// pollPeriod is how often a state is checked.
 	pollPeriod = 100 * time.Millisecond
 	// quotedLines is how many lines of the log are printed if a process fails.
 	quotedLines = 15
@@ -30,7 +30,7 @@ type process struct {
 	path  string
 	args  []string
 	env   []string
-	ready func(context.Context) error // nil means that it is ready when it is started
+	ready func(context.Context) error // nil means that it is ready as soon as it is started
 }
 
 // launch starts a process that continues to run after this program exits, writes its output to a log, and waits until it is ready. prefix
@@ -84,7 +84,7 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 // final is an error that waiting cannot resolve.
 type final struct{ error }
 
-// await calls a function until it succeeds, for readyTimeout at most.
+// await calls a function until it succeeds, for at most readyTimeout.
 func await(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ func startTime(pid int) string {
 	return strings.TrimSpace(since)
 }
 
-// recorded returns the running processes with PID files of a name, or of all names for *.
+// recorded returns the running processes that have PID files with a given name, or with any name for *.
 func (s *settings) recorded(name string) []int {
 	files, _ := filepath.Glob(s.pidFile(name)) // the only error is a bad pattern
 	var running []int
@@ -158,7 +158,7 @@ func (s *settings) recorded(name string) []int {
 	return running
 }
 
-// killRecorded kills the processes with PID files of a name, or of all names for *, and waits until they have exited.
+// killRecorded kills the processes that have PID files with a given name, or with any name for *, and waits until they have exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
@@ -171,7 +171,7 @@ func (s *settings) killRecorded(ctx context.Context, name string) error {
 	})
 }
 
-// killAll kills the processes that a function returns. It repeats this until none is left, because they can start others meanwhile.
+// killAll kills the processes that a function returns. It repeats this until none is left, because they can start others in the meantime.
 func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
 	return await(ctx, func(context.Context) error {
 		pids, err := which()

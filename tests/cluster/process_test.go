@@ -29,7 +29,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The PID of an earlier process of the cluster, which another process has now: the start time differs.
+	// An earlier process of the cluster had the PID that another process has now: the start time differs.
 	if err := writeFile(s.pidFile("older"), fmt.Appendf(nil, "%d\n1", other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // realCluster is a single-node cluster with real containers in a separate network namespace.
 type realCluster struct{ settings }
 
-// up starts the cluster, unless it already runs. It first removes what an earlier cluster left behind.
+// up starts the cluster, unless it already runs. It first removes the remains of an earlier cluster.
 func (c *realCluster) up(ctx context.Context) error {
 	if err := c.prepareMachine(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// prepareMachine installs what a cluster requires, and checks that its disk is not full.
+// prepareMachine installs what a cluster requires, and checks that the disk has space.
 func (c *realCluster) prepareMachine(ctx context.Context) error {
 	if err := installPackages(ctx); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c *realCluster) pushPause(ctx context.Context) error {
 	return nil
 }
 
-// down stops the cluster and removes everything but its logs and the images in its registry. It also works if the cluster has crashed or
+// down stops the cluster and removes everything except its logs and the images in its registry. It also works if the cluster has crashed or
 // was started only partly.
 func (c *realCluster) down(ctx context.Context) error {
 	done := step("stopping and cleaning up")

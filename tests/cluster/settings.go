@@ -11,7 +11,7 @@ import (
 
 // settings contains the names, paths and addresses of a cluster. They are inserted into the files in config/.
 type settings struct {
-	Root         string // of the project
+	Root         string // root of the project
 	Name         string
 	Node         string
 	Data         string // removed at each stop, except Registry and Logs

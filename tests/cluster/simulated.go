@@ -12,7 +12,7 @@ import (
 // simulatedCluster is a control plane without a real node: kwok sets the status of all pods to running. It requires neither root nor Linux.
 type simulatedCluster struct{ settings }
 
-// up starts the cluster, unless it already runs. It first removes what an earlier cluster left behind.
+// up starts the cluster, unless it already runs. It first removes the remains of an earlier cluster.
 func (c *simulatedCluster) up(ctx context.Context) error {
 	if c.isRunning(ctx) {
 		fmt.Fprintln(os.Stderr, "cluster: already running")
@@ -55,7 +55,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// replace starts a program that stops with the cluster, and first kills an earlier one of the same name.
+// replace starts a program that stops with the cluster. It first kills an earlier one with the same name.
 func (c *simulatedCluster) replace(ctx context.Context, p process) error {
 	if err := c.killRecorded(ctx, p.name); err != nil {
 		return err

@@ -1,8 +1,8 @@
-// Commands checks that each fenced command of the documentation is run by a test, or has a mark with the reason why it is not: a line
-// <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
+// Commands checks that a test runs each fenced command of the documentation, or that the fence has a mark with the reason why no test does:
+// a line <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
 //
-// A test reads what it runs by a function that is named Documented, DocumentedSection or DocumentedPage, in any case of its first letter,
-// with the page and the words before the fence, or the heading, as constants: these calls are read from the sources.
+// A test reads the commands it runs with a function named Documented, DocumentedSection or DocumentedPage, in any case of the first letter.
+// The arguments are constants: the page and the words before the fence, or the heading. Commands finds these calls in the sources.
 //
 // usage: go run ./tests/commands      (from the root of the project)
 package main
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// place is a fence of the documentation.
+// place is a fence in the documentation.
 type place struct {
 	page string
 	line int
@@ -46,7 +46,7 @@ func (c *check) fail(format string, arguments ...any) {
 	c.problems = append(c.problems, fmt.Errorf(format, arguments...))
 }
 
-// note notes the fences that a call reads.
+// note records the fences that a call reads.
 func (c *check) note(read call) {
 	page, exists := c.pages[read.page]
 	var found []fences.Fence
@@ -62,13 +62,13 @@ func (c *check) note(read call) {
 		c.fail("%s: %s has no commands after %q", read.at, read.page, read.words)
 	}
 	for _, f := range found {
-		if f.Reason == "" || read.kind == "" { // marked ones of a page or a section are left out
+		if f.Reason == "" || read.kind == "" { // marked fences of a page or a section are left out
 			c.byTests[place{read.page, f.Line}] = true
 		}
 	}
 }
 
-// fence checks that a fence is run or has a mark, and not both.
+// fence checks that a fence is either run or marked.
 func (c *check) fence(page string, f *fences.Fence) {
 	isRun := c.byTests[place{page, f.Line}]
 	switch {
@@ -91,7 +91,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	}
 }
 
-// run checks all fences, and writes how many are run and how many have a mark.
+// run checks all fences, and prints how many are run and how many are marked.
 func run(out io.Writer, root files) error {
 	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
 	var err error

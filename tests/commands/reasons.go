@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// reasons returns why commands are not run, with what such commands contain. kubectl, kubectl echo, curl, helm and make are no reason: the
-// suites can run them.
+// reasons returns why commands are not run, each with text that such commands contain. kubectl, kubectl echo, curl, helm and make are no
+// reason: the suites can run them.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b`),
@@ -23,7 +23,7 @@ func reasons() map[string]*regexp.Regexp {
 	}
 }
 
-// justified returns an error if commands do not have what the reason of their mark says.
+// justified returns an error if commands do not fit the reason in their mark.
 func justified(reason, commands string) error {
 	evidence, known := reasons()[reason]
 	if !known {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// files are those of the project.
+// files are the files of the project.
 type files = fs.FS
 
-// contents returns the files whose names end so, by their paths, without what was built and what git does not have.
+// contents returns the files whose names have the given ending, by path, without build results and hidden folders.
 func contents(root files, ending string) (map[string]string, error) {
 	found := map[string]string{}
 	return found, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -32,10 +32,10 @@ func contents(root files, ending string) (map[string]string, error) {
 	})
 }
 
-// call reads fences of a page: all of them, those of a section, or the first after some words.
+// call reads fences of a page: all of them, those in a section, or the first after some words.
 type call struct{ at, kind, page, words string }
 
-// calls returns the calls of tests that read fences.
+// calls returns the calls in tests that read fences.
 func calls(root files) ([]call, error) {
 	sources, err := contents(root, "_test.go")
 	if err != nil {
@@ -67,7 +67,7 @@ func calls(root files) ([]call, error) {
 	return all, nil
 }
 
-// constantsOf returns the texts that constants of a folder have, without those of one name that differ.
+// constantsOf returns the values of a folder's string constants. A name with different values gets "".
 func constantsOf(folder []*ast.File) map[string]string {
 	found := map[string]string{}
 	for _, file := range folder {
@@ -98,7 +98,7 @@ func literal(node ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// callOf returns what a call reads: the first of its texts that names a page, and the one after it.
+// callOf returns what a call reads: the first of its texts that names a page, and the text after it.
 func callOf(expression *ast.CallExpr, constants map[string]string) (call, bool) {
 	name := ""
 	switch function := expression.Fun.(type) {

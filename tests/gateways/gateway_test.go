@@ -1,4 +1,4 @@
-// Package gateways examines real gateways by pathcheck: what their own documentation promises, and what their settings change.
+// Package gateways examines real gateways with pathcheck: what their own documentation promises, and what their settings change.
 package gateways
 
 import (
@@ -25,27 +25,28 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// clientAddress is the address from which requests are sent: gateways send theirs from another one.
+// clientAddress is the address from which requests are sent. Gateways send theirs from another one.
 const clientAddress = "127.0.0.9"
 
 // gateway is a reverse proxy that runs in the foreground.
 type gateway struct {
 	name    string
 	version []string // the command that prints its version
-	// config returns its configuration with a setting, which is empty for none. In it and in run stand LISTEN, HOST and PORT for the address
-	// to listen on, ECHO and ECHO_PORT for that of the echo server, DIR for a folder, and CONFIG for the file of the configuration.
+	// config returns the gateway's configuration with a setting, which is empty for none. In config and run, LISTEN, HOST and PORT stand
+	// for the address to listen on, ECHO and ECHO_PORT for the address of the echo server, DIR for a folder, and CONFIG for the
+	// configuration file.
 	config func(setting string) string
 	run    []string // the command
-	// arguments returns what a setting adds to the command. It is nil if no setting does.
+	// arguments returns what a setting adds to the command. It is nil if no setting adds anything.
 	arguments func(setting string) []string
 	facts     []promise
 	turns     []turn
 }
 
-// promise is a fact that the documentation of a gateway promises.
+// promise is a fact that a gateway's documentation promises.
 type promise struct{ fact, value, source string }
 
-// turn is a setting that turns facts round.
+// turn is a setting that changes the values of facts.
 type turn struct {
 	setting string
 	echo    []string // settings of the echo server
@@ -117,7 +118,7 @@ func startEcho(t *testing.T, environ ...string) string {
 // start starts a gateway with a setting, and returns its URL.
 func (g *gateway) start(t *testing.T, setting string, environ ...string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // an address of its own, because the port is not kept
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // an address each, because the port is not kept
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 			t.Fatal(err)
 		}
 	}
-	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, no one minds it
+	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, none reject it
 	_, echoPort, _ := net.SplitHostPort(echo)
 	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG",
 		config)
@@ -169,7 +170,7 @@ func (g *gateway) command(setting string) []string {
 	return slices.Concat(g.run, g.arguments(setting))
 }
 
-// await waits until a gateway listens, and has read where to send requests to.
+// await waits until a gateway listens and has read where to send requests.
 func await(t *testing.T, address, log string) {
 	t.Helper()
 	for range 100 {
@@ -186,7 +187,7 @@ func await(t *testing.T, address, log string) {
 	t.Fatalf("it does not listen: %s, %v", text, err)
 }
 
-// check examines the way through a gateway.
+// check examines the path through a gateway.
 func check(t *testing.T, url, groups string, expect ...pathcheck.Expectation) *pathcheck.Report {
 	t.Helper()
 	o := pathcheck.Options{URL: url, Deadline: 2 * time.Minute, Source: netip.MustParseAddr(clientAddress), Expect: expect}
@@ -248,7 +249,7 @@ func gateways() []gateway {
 	return []gateway{nginx(), haproxy(), apache(), varnish(), caddy()}
 }
 
-// TestGateways examines each gateway as it is, and with each setting.
+// TestGateways examines each gateway without settings, and with each setting.
 func TestGateways(t *testing.T) {
 	reports := map[string]*pathcheck.Report{}
 	var mutex sync.Mutex

@@ -10,11 +10,10 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// mistake is something that nginx can be told rightly or wrongly.
+// mistake is something that an nginx configuration can get right or wrong.
 type mistake struct{ right, wrong, fact, want string }
 
-// mistakes returns what is told wrongly. That proxy_buffering is on is not among them: behind HTTP/1.1, streams of events pass all the
-// same.
+// mistakes returns the possible mistakes. proxy_buffering on is not among them: behind HTTP/1.1, event streams pass anyway.
 func mistakes() []mistake {
 	return []mistake{
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},
@@ -33,8 +32,8 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMisconfigured tells nginx five things wrongly, chosen at random, and examines it without knowing which. The report names all five,
-// and no other.
+// TestMisconfigured makes five mistakes in nginx, chosen at random, and examines it without knowing which. The report must name all five,
+// and no others.
 func TestMisconfigured(t *testing.T) {
 	if os.Getenv("GATEWAYS") == "traefik" {
 		t.Skip("it is about nginx")

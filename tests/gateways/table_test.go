@@ -22,7 +22,7 @@ func shown() []string {
 		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
-// table returns the tables of the documentation: what each gateway does, and what changes it.
+// table returns the tables for the documentation: what each gateway does, and which settings change it.
 func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -57,7 +57,7 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	return b.String()
 }
 
-// cell returns the value of a fact, with all names of headers.
+// cell returns the value of a fact, with all header names.
 func cell(r *pathcheck.Report, fact string) string {
 	if !strings.HasSuffix(fact, ".added") || valueOf(r, fact) == "none" {
 		return valueOf(r, fact)
@@ -75,8 +75,8 @@ func cell(r *pathcheck.Report, fact string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkTable compares the documentation with what the gateways do, or writes it if UPDATE is set. Other versions of the gateways may do
-// other things.
+// checkTable compares the documentation with what the gateways do. If UPDATE is set, it writes the table instead. Other versions of the
+// gateways may behave differently.
 func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	t.Helper()
 	if t.Failed() {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// traefik returns Traefik with the file provider. Settings that begin with -- are of its command line, others are middlewares or of the
-// service.
+// traefik returns Traefik with the file provider. Settings that begin with -- belong to its command line, others are middlewares or belong
+// to the service.
 func traefik() gateway {
 	const docs = "https://doc.traefik.io/traefik/v3.6/reference/"
 	return gateway{

@@ -1,5 +1,5 @@
-// Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands of
-// docs/how-to/install.md, from throwaway releases of the tree in the registry of the test cluster. `make e2e-helm` runs it.
+// Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands in
+// docs/how-to/install.md. The specs use throwaway releases of the tree in the registry of the test cluster. `make e2e-helm` runs it.
 package helm
 
 import (
@@ -27,7 +27,7 @@ func TestHelm(t *testing.T) {
 	realcluster.RunClusterSpecs(t, "Helm", "e2e-helm", 3*time.Minute, 500*time.Millisecond)
 }
 
-// program is the tool set of a version of Helm.
+// program is the tool set of a Helm version.
 type program string
 
 const (
@@ -35,8 +35,8 @@ const (
 	helm4 program = "helm4"
 )
 
-// run runs commands with this Helm as if they were pasted into a shell, after the names that install.md sets first. It finds the registry
-// of the test cluster under the public name.
+// run runs commands with this Helm as if they were pasted into a shell, after the names that install.md sets first. The commands find the
+// registry of the test cluster under the public name.
 func (p program) run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	names := realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Names in the commands")
@@ -55,7 +55,7 @@ func (p program) takeover(version string) string {
 	return p.forced(ofVersion(realcluster.Documented(version, installPage, "An installation by `kubectl apply`"), version))
 }
 
-// forced returns commands that also change fields of kubectl. Helm 3 does so by itself.
+// forced returns commands that also change fields that kubectl manages. Helm 3 changes them automatically.
 func (p program) forced(commands string) string {
 	GinkgoHelper()
 	if p == helm3 {
@@ -83,7 +83,7 @@ func (p program) uninstall(ctx context.Context) {
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 
-// left returns the objects of the operator that exist.
+// left returns the operator's objects that still exist.
 func left(ctx context.Context) ([]string, error) {
 	all, err := realcluster.TryKubectl(ctx, "get",
 		"crd,clusterrole,clusterrolebinding,role,rolebinding,namespace,pod,deployment,poddisruptionbudget,service,networkpolicy",
@@ -93,7 +93,7 @@ func left(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// Each container of specs starts without the operator, in whatever state the previous one ended.
+// Each container of specs starts without the operator, in whatever state the previous container ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(6*time.Minute))
@@ -112,20 +112,20 @@ func removeOperator(ctx context.Context) {
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 
-// operator runs kubectl in the namespace of the operator.
+// operator runs kubectl in the operator's namespace.
 func operator(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
-// awaitOperatorGone waits until the process of the operator has exited.
+// awaitOperatorGone waits until the operator's process has exited.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	operator(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", realcluster.WaitTimeout)
 	operator(ctx, "wait", "--for=delete", "pod", "-l", "control-plane=controller-manager", realcluster.WaitTimeout)
 }
 
-// sample returns what a path of the sample contains.
+// sample returns the value at a path in the sample.
 func sample(ctx context.Context, path string) (string, error) {
 	return realcluster.TryKubectl(ctx, "get", "-n", "default", "echo/test-echo", "--ignore-not-found", "-o", "jsonpath={"+path+"}")
 }

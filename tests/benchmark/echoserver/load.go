@@ -17,8 +17,8 @@ const (
 	maxAnswer = 16 << 10
 )
 
-// load sends requests over parallel connections, each as soon as the previous one on its connection is completed. It polls without
-// sleeping, because waking up a sleeping client costs CPU time of the server.
+// load sends requests over parallel connections. Each connection sends the next request as soon as the previous one is completed. load
+// polls without sleeping, because waking up a sleeping client costs CPU time of the server.
 func load(ctx context.Context, address, path string, connections, requests int) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -38,7 +38,7 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	return l.run(ctx)
 }
 
-// loader is the client side of the connections, by file descriptor.
+// loader is the client side of the connections, keyed by file descriptor.
 type loader struct {
 	poll     int
 	request  []byte
@@ -117,7 +117,7 @@ func (l *loader) receive(socket int32) error {
 	return l.send(socket)
 }
 
-// answer is the received part of a response.
+// answer is the part of a response received so far.
 type answer struct {
 	data [maxAnswer]byte
 	size int

@@ -3,8 +3,8 @@
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
-// PATH is the path of the requests. A command may begin with variables of its environment, such as PORT={port}. {address} and {port} are
-// replaced by an address to listen on. The other servers are compared with the first one.
+// PATH is the path of the requests. A command may begin with environment variables, such as PORT={port}. {address} and {port} are replaced
+// with an address to listen on. The other servers are compared with the first one.
 package main
 
 import (
@@ -30,10 +30,10 @@ func main() {
 	}
 }
 
-// Servers are measured in a number of rounds, each with a number of requests to each server over parallel connections.
+// Servers are measured in several rounds. Each round sends a number of requests to each server over parallel connections.
 const rounds, requests, connections = 5, 100_000, 50
 
-// run measures the servers on a CPU core in turn, so that other load of the machine affects all of them.
+// run measures the servers in turn on one CPU core, so that other load on the machine affects all of them.
 func run(ctx context.Context, named []string, core int) (err error) {
 	if len(named) == 0 {
 		return errors.New("no servers: specify NAME PATH COMMAND for each")

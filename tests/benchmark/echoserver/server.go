@@ -21,7 +21,7 @@ const startTimeout = 10 * time.Second
 type server struct {
 	name     string
 	address  string
-	path     string // of the requests
+	path     string // URL path of the requests
 	command  *exec.Cmd
 	binaryMB float64
 	idle     float64 // RSS before any load, in MiB
@@ -36,7 +36,7 @@ func (d durations) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// start starts a server on one core, with its output in a file as with container runtimes, and waits until it responds.
+// start starts a server on one core, and waits until it responds. The server's output goes to a file, as with container runtimes.
 func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

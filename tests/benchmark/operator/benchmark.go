@@ -15,7 +15,7 @@ import (
 
 // benchmark is a run of the benchmark.
 type benchmark struct {
-	manager, raw     string // programs
+	manager, raw     string // paths of the programs
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none
 	only             string
@@ -23,19 +23,19 @@ type benchmark struct {
 	began            time.Time
 
 	// What the recording shows.
-	template string         // the file of the writes for an Echo
-	events   int            // for each Echo
-	perEcho  map[string]int // objects of each kind for each Echo
+	template string         // file that contains the writes for an Echo
+	events   int            // per Echo
+	perEcho  map[string]int // objects of each kind per Echo
 
 	figures figures.Set
 }
 
-// selects reports whether a measurement is to be made.
+// selects reports whether a measurement was selected.
 func (b *benchmark) selects(name string) bool {
 	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
 }
 
-// say reports progress.
+// say prints the progress.
 func (b *benchmark) say(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
-// awaitReady waits until all Echoes are ready with an image. It fails if Deployments are not soon, so that an operator that does too little
-// cannot win.
+// awaitReady waits until all Echoes are ready with an image. It fails if their Deployments are not rolled out soon after, so that an
+// operator that does too little cannot win.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.Ready(image), "Echoes are not ready" })
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 	return err
 }
 
-// awaitGone waits until nothing is left of the Echoes.
+// awaitGone waits until the Echoes and all their objects are gone.
 func (r *clusterRun) awaitGone(ctx context.Context) error {
 	err := r.awaitCount(ctx, func() (int, string) { return r.echoes.All(), "Echoes are left" })
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	})
 }
 
-// isLeft reports whether there are objects of a kind for Echoes.
+// isLeft reports whether any objects of a kind are left for Echoes.
 func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, error) {
 	gvk, err := apiutil.GVKForObject(kind, r.Client.Scheme())
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, erro
 	return false, nil
 }
 
-// awaitCount waits until a number is 0, and tells it now and then.
+// awaitCount waits until a number is 0, and prints it from time to time.
 func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string)) error {
 	const every, often = 100 * time.Millisecond, 30 * time.Second
 	told := time.Now()
@@ -86,7 +86,7 @@ func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string))
 	return err
 }
 
-// checkDeployments fails if not each Echo has a Deployment that is rolled out with an image.
+// checkDeployments fails unless each Echo has a Deployment that is rolled out with an image.
 func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 	const page = 500
 	there, list := 0, &appsv1.DeploymentList{}

@@ -17,18 +17,18 @@ import (
 // rolledImage is the image that all Echoes are rolled out with.
 const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
 
-// clusterRun measures the operator with a number of Echoes on a cluster of its own.
+// clusterRun measures the operator with a number of Echoes on its own cluster.
 type clusterRun struct {
 	*testbed.Cluster
 	b        *benchmark
-	name     string // of the figures
-	n        int    // Echoes
+	name     string // prefix of the figures
+	n        int    // number of Echoes
 	operator *testbed.Program
 	echoes   *testbed.EchoCount
 }
 
-// cluster measures the operator with the controllers of Kubernetes and pods: with a tenth of the Echoes and with all of them, so that the
-// costs of an Echo can be compared.
+// cluster measures the operator together with the Kubernetes controllers and pods: with a tenth of the Echoes and with all of them, so that
+// the costs per Echo can be compared.
 func (b *benchmark) cluster(ctx context.Context) error {
 	for _, size := range []struct {
 		name string
@@ -72,7 +72,7 @@ func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err err
 	return nil
 }
 
-// converge has Echoes arrive when the operator is idle.
+// converge creates Echoes when the operator is idle.
 func (r *clusterRun) converge(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (r *clusterRun) createEchoes(ctx context.Context) error {
 	})
 }
 
-// restart starts the operator where everything is as desired. Its memory is measured in another start: reading the metrics all the time
-// needs some.
+// restart starts the operator where everything is as desired. Its memory is measured in another start, because continuous reading of the
+// metrics also needs memory.
 func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (r *clusterRun) delete(ctx context.Context) error {
 	})
 }
 
-// deleteEchoes deletes the Echoes of a namespace. The API server deletes one after the other, and ends the request after a minute.
+// deleteEchoes deletes the Echoes of a namespace. The API server deletes them one by one, and ends the request after a minute.
 func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	const requestTimeout = time.Minute
 	return testbed.Poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {
@@ -169,7 +169,7 @@ func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error)
 	return r.AwaitMetrics(ctx, r.operator)
 }
 
-// kill ends the operator at once, if it runs.
+// kill ends the operator immediately, if it runs.
 func (r *clusterRun) kill() error {
 	ended := r.operator
 	r.operator = nil
@@ -187,7 +187,7 @@ func (r *clusterRun) failure(err error) error {
 	return r.Failure(err)
 }
 
-// timeout bounds how long a storm takes.
+// timeout limits how long a storm can take.
 func (r *clusterRun) timeout() time.Duration {
 	return 5*time.Minute + time.Duration(r.n)*time.Second
 }

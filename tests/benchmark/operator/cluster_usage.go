@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// measure measures what the operator uses until something has happened, and keeps it for one Echo. What happens may start the operator.
+// measure measures what the operator uses until something has happened, and records it per Echo. That something may start the operator.
 func (r *clusterRun) measure(ctx context.Context, phase string, happen func(context.Context) error) error {
 	if err := r.Quiet(ctx, r.operator); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (r *clusterRun) measure(ctx context.Context, phase string, happen func(cont
 	return r.keepMemory(ctx, phase)
 }
 
-// keep keeps what was used, for one Echo.
+// keep records what was used, per Echo.
 func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration, echoes float64) {
 	f, name := r.b.figures, r.name+"."+phase
 	f.Add(name+".perSecond", echoes/took.Seconds())
@@ -60,7 +60,7 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 		f.Last(name+".requests"), f.Last(name+".passes"), cpu)
 }
 
-// keepMemory keeps the memory of the operator after a while without work, and the most that it had.
+// keepMemory records the operator's memory after a while without work, and its peak.
 func (r *clusterRun) keepMemory(ctx context.Context, phase string) error {
 	if err := testbed.Pause(ctx, settleTime); err != nil {
 		return err

@@ -18,14 +18,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// The clients that are compared.
+// The clients to compare.
 const (
 	raw  = "raw"
 	ours = testbed.OperatorName
 )
 
-// converge compares the clients: with Echoes that are there when a client starts, and with Echoes that arrive when it is idle. Clients
-// take turns, so that other load of the machine affects all of them.
+// converge compares the clients: with Echoes that exist when a client starts, and with Echoes that arrive when it is idle. Clients take
+// turns, so that other load on the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours} {
@@ -50,10 +50,10 @@ func mode(arriving bool) string {
 	return "there"
 }
 
-// round is one client that converges a number of Echoes on a control plane of its own.
+// round is one client that converges a number of Echoes on its own control plane.
 type round struct {
 	*testbed.ControlPlane
-	client, creator *testbed.Program // the creator is nil if it is not part of what is measured
+	client, creator *testbed.Program // the creator is nil if it is not part of the measurement
 	used            testbed.Usage
 	created         time.Duration // CPU time of the creator
 	took            time.Duration
@@ -103,7 +103,7 @@ func (r *round) end() error {
 	return errors.Join(err, r.Stop())
 }
 
-// create creates Echoes. More flags can have them converged, too.
+// create creates Echoes. With additional flags, it also converges them.
 func (b *benchmark) create(ctx context.Context, p *testbed.ControlPlane, n int, more ...string) error {
 	creator, err := testbed.StartRaw(ctx, p, b.raw, testbed.CreatorUser, testbed.RawFlags(n, append(more, "-create")...)...)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.
 	return err
 }
 
-// keep keeps the figures of a round, most of them for one Echo.
+// keep records the figures of a round, most of them per Echo.
 func (b *benchmark) keep(name string, r *round, n float64) {
 	perEcho := func(d time.Duration) float64 { return milliseconds(d) / n }
 	f := b.figures
@@ -228,7 +228,7 @@ func (b *benchmark) keep(name string, r *round, n float64) {
 		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".passes"))
 }
 
-// verify fails if Echoes are not converged, so that an operator that does too little cannot win.
+// verify fails unless Echoes are converged, so that an operator that does too little cannot win.
 func (b *benchmark) verify(ctx context.Context, p *testbed.ControlPlane, echoes int) error {
 	found, err := p.Inventory(ctx)
 	if err != nil {

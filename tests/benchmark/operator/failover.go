@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failover measures how long an Echo waits for its Deployment that is created when the leader of two operators ends: in order, and killed.
+// failover measures how long a new Echo waits for its Deployment if the leader of two operators has just ended: gracefully, or killed.
 func (b *benchmark) failover(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *benchmark) failover(ctx context.Context) (err error) {
 	return nil
 }
 
-// startElected starts an operator that takes part in the election, and waits until it has read what it needs for that.
+// startElected starts an operator that takes part in the leader election, and waits until it has read what the election needs.
 func (b *benchmark) startElected(ctx context.Context, p *testbed.ControlPlane) (*testbed.Program, error) {
 	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser), leaderElection()...)
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *benchmark) startElected(ctx context.Context, p *testbed.ControlPlane) (
 	return g, nil
 }
 
-// oneFailover ends the leader by a signal, creates an Echo, and returns how long it takes until its Deployment is there.
+// oneFailover ends the leader with a signal, creates an Echo, and returns how long it takes until its Deployment exists.
 func oneFailover(ctx context.Context, o *testbed.Observer, leader *testbed.Program, signal os.Signal, name string) (
 	took time.Duration, err error,
 ) {

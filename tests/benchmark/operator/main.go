@@ -1,7 +1,7 @@
-// operator compares the operator with a writer of the same requests, which is the limit on the same machine.
-// It prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
+// operator compares the operator with a writer that sends the same requests, which is the limit on the same machine. It prints a Markdown
+// table. Run it with `make benchmark` or `make benchmark-scale`.
 //
-// Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers. Only the measurement cluster has some,
+// Each measurement has its own control plane: etcd and kube-apiserver, without controllers. Only the measurement cluster has controllers,
 // and nodes whose kubelets are simulated.
 package main
 

@@ -22,7 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// noop measures a pass over a converged Echo, with more and more pods of others in its namespace. The operator runs in this process.
+// noop measures a reconcile of a converged Echo, with a growing number of other Echoes' pods in its namespace. The operator runs in this
+// process.
 func (b *benchmark) noop(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
@@ -77,7 +78,7 @@ func createForeignPods(ctx context.Context, p *testbed.ControlPlane, echo *v1.Ec
 	})
 }
 
-// awaitCached waits until the operator knows all pods.
+// awaitCached waits until the operator's cache contains all pods.
 func awaitCached(ctx context.Context, o *operator.Operator, pods int) error {
 	return testbed.Poll(ctx, testbed.StartTimeout, func(ctx context.Context) (bool, error) {
 		list := &corev1.PodList{}
@@ -114,7 +115,7 @@ func (b *benchmark) noopPass(ctx context.Context, p *testbed.ControlPlane, o *op
 	used, err := p.After(ctx, nil, before)
 	name := fmt.Sprintf("noop.%d", pods)
 	b.figures.Add(name+".time", float64(result.NsPerOp())/1000)
-	b.figures.Add(name+".cpu", milliseconds(ended-began)*1000/float64(result.N)) // with garbage collection
+	b.figures.Add(name+".cpu", milliseconds(ended-began)*1000/float64(result.N)) // including garbage collection
 	b.figures.Add(name+".bytes", float64(result.AllocedBytesPerOp()))
 	b.figures.Add(name+".allocations", float64(result.AllocsPerOp()))
 	b.figures.Add(name+".requests", used.Requests.Sum(requests.IsWork))

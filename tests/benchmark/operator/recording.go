@@ -30,11 +30,11 @@ import (
 
 const (
 	recordedName = "echo-99999"
-	// recordTimeout bounds a recording.
+	// recordTimeout limits the duration of a recording.
 	recordTimeout = time.Minute
 )
 
-// recorder is a proxy in front of the API server that records the writes for an Echo.
+// recorder is a proxy to the API server that records the writes for an Echo.
 type recorder struct {
 	proxy *httputil.ReverseProxy
 	url   string
@@ -43,11 +43,11 @@ type recorder struct {
 	writes     []replay.Write
 	last       time.Time
 	firstWatch time.Time
-	// requests are all requests, by method and path. Names are left out.
+	// requests contains all requests, by method and path. Names are left out.
 	requests requests.Counts
 }
 
-// startRecorder starts a proxy that sends requests as the operator.
+// startRecorder starts a proxy that sends requests with the operator's credentials.
 func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error) {
 	transport, err := rest.TransportFor(p.Operator)
 	if err != nil {
@@ -61,14 +61,14 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,                                   // watches
-		ErrorLog:      log.New(io.Discard, "", log.Flags()), // of requests that end with the operator
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // about requests that end with the operator
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
 	return r, server, nil
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP forwards a request.
 func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.count(request)
 	if request.Method == http.MethodGet {
@@ -107,14 +107,14 @@ func (r *recorder) count(request *http.Request) {
 	r.requests[method+" "+path]++
 }
 
-// counted returns the requests so far.
+// counted returns the requests counted so far.
 func (r *recorder) counted() requests.Counts {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return maps.Clone(r.requests)
 }
 
-// note records a write that belongs to the Echo and has succeeded.
+// note records a write if it belongs to the Echo and succeeded.
 func (r *recorder) note(request *http.Request, body []byte, answer *httptest.ResponseRecorder) {
 	if answer.Code/100 != 2 || !bytes.Contains(append(body, request.URL.Path...), []byte(recordedName)) {
 		return
@@ -129,7 +129,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged: there are writes, and no new ones.
+// complete reports whether the Echo is converged: writes were recorded, and there are no new ones.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -143,7 +143,7 @@ func (r *recorder) watching(context.Context) (bool, error) {
 	return !r.firstWatch.IsZero(), nil
 }
 
-// startRecorded starts the operator behind a proxy. Both end with the returned function.
+// startRecorded starts the operator behind a proxy. The returned function ends both.
 func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, arguments ...string) (
 	*recorder, *testbed.Program, func() error, error,
 ) {
@@ -178,7 +178,8 @@ func plainKubeconfig(address string) clientcmdapi.Config {
 	return *c
 }
 
-// record has the operator converge one Echo, and makes a template of its writes. It also finds out what there is of each Echo then.
+// record runs the operator until it has converged one Echo, and turns its writes into a template. It also counts the objects that each Echo
+// has then.
 func (b *benchmark) record(ctx context.Context) (err error) {
 	b.say("recording the writes of the operator for an Echo")
 	p, err := testbed.StartControlPlane(ctx)

@@ -21,7 +21,7 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// leaderElection are the flags for a lease.
+// leaderElection contains the flags for a lease.
 func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
@@ -70,7 +70,8 @@ func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, 
 	return p, nil
 }
 
-// restarts measures the start of the operator a few times, and in other starts its memory: reading the metrics all the time needs some.
+// restarts measures the start of the operator a few times. It measures the memory in other starts, because continuous reading of the
+// metrics also needs memory.
 func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
@@ -84,7 +85,7 @@ func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name 
 	return nil
 }
 
-// startQuiet starts the operator and waits until it rests.
+// startQuiet starts the operator and waits until it is idle.
 func (b *benchmark) startQuiet(ctx context.Context, p *testbed.ControlPlane) (*testbed.Program, error) {
 	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser))
 	if err != nil {
@@ -157,8 +158,8 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	return nil
 }
 
-// rest counts the requests of a start, and those of two minutes without changes. They go through a proxy, because the API server does not
-// tell who asks it, and does not count all of discovery.
+// rest counts the requests of a start, and the requests in two minutes without changes. They go through a proxy, because the API server
+// does not report who sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := b.startRecorded(ctx, p, leaderElection()...)
@@ -199,8 +200,8 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	return nil
 }
 
-// isOwnWork reports whether a request is neither for a lease, nor one that reading the metrics or being elected causes, nor the one for an
-// optional API.
+// isOwnWork reports whether a request is the operator's own work. Requests for leases and optional APIs are not, nor are those that leader
+// election or reading the metrics causes.
 func isOwnWork(request string) bool {
 	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
 		"gateway.networking.k8s.io"} {

@@ -12,7 +12,7 @@ import (
 // singles is the number of Echoes that are created one after the other.
 const singles = 50
 
-// single measures how long one Echo takes when nothing else happens: by the operator that is idle, and by the raw writer.
+// single measures how long one Echo takes when nothing else happens: with the idle operator, and with the raw writer.
 func (b *benchmark) single(ctx context.Context) (err error) {
 	b.say("%d Echoes one after the other", singles)
 	p, err := testbed.StartControlPlane(ctx)
@@ -64,7 +64,7 @@ func (b *benchmark) rawSingles(ctx context.Context, p *testbed.ControlPlane) err
 	return err
 }
 
-// start measures how long the operator takes until its first watch where nothing is there, and its memory with one Echo.
+// start measures how long the operator takes until its first watch in an empty cluster, and its memory with one Echo.
 func (b *benchmark) start(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// size measures the program of the operator, as it is and compressed. There is nothing else in its image.
+// size measures the operator's program, uncompressed and compressed. Its image contains nothing else.
 func (b *benchmark) size(context.Context) error {
 	program, err := os.Open(b.manager)
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *benchmark) size(context.Context) error {
 	return nil
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 // Write counts bytes.

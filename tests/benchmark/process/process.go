@@ -1,4 +1,4 @@
-// Package process reads from /proc what a process uses.
+// Package process reads a process's resource usage from /proc.
 package process
 
 import (
@@ -48,7 +48,7 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
-// Peak returns the most physical memory that a process has had, in bytes.
+// Peak returns the highest amount of physical memory that a process has had, in bytes.
 func Peak(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -57,7 +57,7 @@ func Peak(pid int) (int64, error) {
 	return kibibytes(string(text), "VmHWM:")
 }
 
-// ResetPeak makes the peak of a process what it has now.
+// ResetPeak sets a process's peak to its current memory.
 func ResetPeak(pid int) error {
 	const peak = "5" // proc_pid_clear_refs(5)
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
@@ -74,7 +74,7 @@ func kibibytes(status, name string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc", name)
 }
 
-// Children returns the processes that this process has started, by the names of their programs.
+// Children returns the processes that this process has started, by program name.
 func Children() (map[string]int, error) {
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {

@@ -1,5 +1,5 @@
-// timeline measures where the time goes until an Echo is ready, on a cluster that runs the operator, and how much of it is the operator's.
-// It prints a Markdown table. Run it with `make benchmark-timeline`.
+// timeline measures how the time until an Echo is ready is spent, on a cluster that runs the operator, and how much of that time is the
+// operator's. It prints a Markdown table. Run it with `make benchmark-timeline`.
 package main
 
 import (
@@ -58,14 +58,14 @@ func run(ctx context.Context, arguments []string) (err error) {
 	return newReport(lines).write(os.Stdout, *output)
 }
 
-// createNamespace creates a namespace whose Pod Security is that of most namespaces of users.
+// createNamespace creates a namespace with the Pod Security level that most user namespaces have.
 func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "timeline-",
 		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
 	return namespace, k8s.Create(ctx, namespace)
 }
 
-// measure returns the time lines of n Echoes. An earlier one, which does not count, has the image pulled.
+// measure returns the time lines of n Echoes. An extra Echo before them, which does not count, causes the image to be pulled.
 func measure(ctx context.Context, o *observer, n int) ([]line, error) {
 	const each = 10
 	began := time.Now()

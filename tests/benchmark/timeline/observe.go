@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// readyTimeout and goneTimeout bound how long an Echo takes, also on a busy machine.
+	// readyTimeout and goneTimeout limit how long an Echo can take, even on a busy machine.
 	readyTimeout, goneTimeout = 3 * time.Minute, 4 * time.Minute
-	// enough is more than the number of events of an Echo, so that none waits to be stamped.
+	// enough is more than the number of an Echo's events, so that none waits to be stamped.
 	enough = 1000
 )
 
@@ -39,7 +39,7 @@ type sighting struct {
 
 // observe creates an Echo, waits until it is ready, deletes it, waits until it is gone, and returns its time line.
 func (o *observer) observe(ctx context.Context, name string) (line, error) {
-	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // one pod, and yet a PodDisruptionBudget
+	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // one pod, but still a PodDisruptionBudget
 		e.Spec.Replicas, e.Spec.DisruptionBudget.MaxUnavailable = new(int32(1)), new(int32(0))
 	})
 	l, err := o.create(ctx, echo)
@@ -81,7 +81,7 @@ func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 	return l, nil
 }
 
-// watch begins to watch the Echo and the objects that are made for it.
+// watch starts watching the Echo and the objects that are made for it.
 func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, error) {
 	sightings := make(chan sighting, enough)
 	labeled := client.MatchingLabels(children.SelectorLabels(echo))
@@ -105,7 +105,7 @@ func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, e
 	return sightings, nil
 }
 
-// stamp notes when events arrive.
+// stamp records when events arrive.
 func stamp(ctx context.Context, w watch.Interface, sightings chan<- sighting) {
 	defer w.Stop()
 	for {

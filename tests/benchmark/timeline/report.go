@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// report is what was measured.
+// report contains the measured values.
 type report struct {
 	Echoes int    `json:"echoes"`
 	Steps  []row  `json:"steps"`
@@ -22,7 +22,7 @@ type report struct {
 	Lines []map[string]float64 `json:"lines"`
 }
 
-// row is what was measured of a step.
+// row contains the measured values of a step.
 type row struct {
 	Name  string `json:"name"`
 	By    string `json:"by"`
@@ -32,26 +32,26 @@ type row struct {
 	SinceAfter percentiles `json:"sinceAfter"`
 }
 
-// shares is how long Echoes waited for the operator, and how much that is of the time until they were ready.
+// shares contains how long Echoes waited for the operator, and what share that is of the time until they were ready.
 type shares struct {
 	Milliseconds percentiles `json:"milliseconds"`
 	Percent      percentiles `json:"percent"`
 }
 
-// percentiles are a median and what one of a hundred exceeds.
+// percentiles are a median and the value that one in a hundred exceeds.
 type percentiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// percentilesOf returns the percentiles of values, each the least value that is not exceeded by so many of them. There is at least one.
+// percentilesOf returns the percentiles of values, by nearest rank. There is at least one value.
 func percentilesOf(values []float64) percentiles {
 	sorted := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }
 	return percentiles{at(0.50), at(0.99)}
 }
 
-// newReport returns what time lines show. There is at least one.
+// newReport summarizes time lines. There is at least one.
 func newReport(lines []line) report {
 	over := func(value func(line) float64) percentiles {
 		var values []float64
@@ -84,7 +84,7 @@ func (l line) milliseconds() map[string]float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// write prints the table and writes all figures to a file, if there is a path.
+// write prints the table and, if there is a path, writes all figures to that file.
 func (r report) write(w io.Writer, path string) error {
 	_, err := io.WriteString(w, r.table())
 	if path == "" {
@@ -97,7 +97,7 @@ func (r report) write(w io.Writer, path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// table returns the steps, and what the operator's part of them is.
+// table returns the steps, and the operator's part of them.
 func (r report) table() string {
 	var text strings.Builder
 	text.WriteString("| step | by | p50 since apply | p99 | after | p50 since then | p99 |\n|---|---|---|---|---|---|---|\n")

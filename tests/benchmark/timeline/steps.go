@@ -14,7 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Who does a step.
+// The actors that take steps.
 const (
 	apiServer = "API server"
 	operator  = "operator"
@@ -23,7 +23,7 @@ const (
 	kubelet   = "kubelet"
 )
 
-// Steps that others follow.
+// Steps that other steps wait for.
 const (
 	applied   = "applied"
 	finalizer = "finalizer"
@@ -46,7 +46,7 @@ type step struct {
 	shows func(client.Object) bool
 }
 
-// steps returns the steps in their usual order. The API server's answer shows the first one, and no object.
+// steps returns the steps in their usual order. The API server's response shows the first step; no object does.
 func steps() []step {
 	return []step{
 		{applied, apiServer, "", func(client.Object) bool { return false }},
@@ -65,7 +65,7 @@ func steps() []step {
 	}
 }
 
-// when makes a condition on objects of one kind one on objects of any kind, which others do not meet.
+// when turns a condition on objects of one kind into one on objects of any kind, which other kinds do not meet.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)
@@ -89,7 +89,7 @@ func isEchoReady(e *v1.Echo) bool {
 	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1.ConditionReady)
 }
 
-// path returns the steps that the last one waits for, and itself. Others are taken meanwhile.
+// path returns the last step and the steps that it waits for. Other steps are taken in parallel.
 func path() []step {
 	all := steps()
 	found := all[len(all)-1:]
@@ -103,7 +103,7 @@ func path() []step {
 // line is the time line of an Echo: when each step was seen, since the Echo was applied.
 type line map[string]time.Duration
 
-// note notes the steps that an object shows and that were not seen before.
+// note records the steps that an object shows and that were not seen before.
 func (l line) note(object client.Object, at time.Duration) {
 	for _, s := range steps() {
 		if _, seen := l[s.name]; !seen && s.shows(object) {
@@ -112,7 +112,7 @@ func (l line) note(object client.Object, at time.Duration) {
 	}
 }
 
-// missing returns the steps that were not seen yet.
+// missing returns the steps that have not been seen yet.
 func (l line) missing() []string {
 	var names []string
 	for _, s := range steps() {
@@ -123,7 +123,7 @@ func (l line) missing() []string {
 	return names
 }
 
-// took returns the time of a step since the one that it waits for. It can be slightly negative, because each kind has a watch of its own.
+// took returns the time of a step since the one that it waits for. It can be slightly negative, because each kind has its own watch.
 func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
 
 // share returns the part of the time until the Echo was ready during which it waited for the operator.

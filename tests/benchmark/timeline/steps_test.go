@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestPath checks that each step waits for one before it, and that what is taken meanwhile is not on the way.
+// TestPath checks that each step waits for an earlier one, and that steps taken in parallel are not on the path.
 func TestPath(t *testing.T) {
 	var names []string
 	for _, s := range path() {
@@ -25,7 +25,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSteps checks what objects show, each after those before it.
+// TestSteps checks which steps objects show, each after the steps before it.
 func TestSteps(t *testing.T) {
 	deployment := func(available int32) *appsv1.Deployment {
 		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))},

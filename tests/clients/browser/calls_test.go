@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// connectCall calls echo.v1.Echo by Connect, with JSON.
+// connectCall calls echo.v1.Echo using Connect, with JSON.
 const connectCall = `(async () => {
   const headers = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"};
   const response = await fetch("/echo.v1.Echo/Unary", {method: "POST", headers, body: JSON.stringify({message: "hello"})});
@@ -16,7 +16,7 @@ const connectCall = `(async () => {
   return response.status + " " + message + " " + call.method;
 })()`
 
-// grpcWebCall calls echo.v1.Echo by gRPC-Web: three responses and the trailers, each after a prefix of five bytes.
+// grpcWebCall calls echo.v1.Echo using gRPC-Web: three responses and the trailers, each after a five-byte prefix.
 const grpcWebCall = `(async () => {
   const message = Uint8Array.of(0x0a, 5, ...new TextEncoder().encode("hello"), 0x18, 3); // message: "hello", count: 3
   const body = Uint8Array.of(0, 0, 0, 0, message.length, ...message);

@@ -55,7 +55,7 @@ func TestMarkupStaysText(t *testing.T) {
 	if !strings.HasPrefix(title, "GET ") {
 		t.Errorf("the title is %q", title)
 	}
-	if shown := strings.Count(text, attack); shown != 3 { // the header, the query, the information
+	if shown := strings.Count(text, attack); shown != 3 { // in the header, the query and the information
 		t.Errorf("it is shown %d times:\n%s", shown, text)
 	}
 	tab.expectNoErrors(t, server)
@@ -147,13 +147,13 @@ func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	return value
 }
 
-// do runs actions one after the other.
+// do runs actions one after another.
 func (tab *tab) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	run(t, tab, chromedp.Steps(actions...))
 }
 
-// record records errors and requests of the browser.
+// record records the browser's errors and requests.
 func (tab *tab) record(event any) {
 	tab.mutex.Lock()
 	defer tab.mutex.Unlock()

@@ -1,4 +1,4 @@
-// Package gatewayapi tests that the client of the Gateway API conformance suite can parse the response of the echo server.
+// Package gatewayapi tests that the client of the Gateway API conformance suite can parse the echo server's response.
 package gatewayapi
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestSetHeaders sends requests as MakeRequest of the suite builds them: each has X-Echo-Set-Header, which is empty in most of them.
+// TestSetHeaders sends requests as the suite's MakeRequest builds them: each has X-Echo-Set-Header, which is empty in most of them.
 func TestSetHeaders(t *testing.T) {
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	addresses := map[string]string{}

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestClientParsesTLS sends a request with the certificate of the server as that of the client.
+// TestClientParsesTLS sends a request with the server's certificate as the client certificate.
 func TestClientParsesTLS(t *testing.T) {
 	certificate, key := selfSigned(t, "a.example")
 	folder := t.TempDir()
@@ -62,7 +62,7 @@ func TestClientParsesTLS(t *testing.T) {
 	}
 }
 
-// selfSigned returns a certificate and its key as PEM.
+// selfSigned returns a certificate and its key in PEM format.
 func selfSigned(t *testing.T, name string) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for something that must come.
 const patience = 30 * time.Second
 
 // dial connects to the address of an echo server.
@@ -38,7 +38,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// echoClient calls the service echo.v1.Echo, by messages that are described by its .proto file.
+// echoClient calls the service echo.v1.Echo with messages that its .proto file describes.
 type echoClient struct {
 	*grpc.ClientConn
 	service protoreflect.ServiceDescriptor
@@ -49,7 +49,7 @@ func newEchoClient(t *testing.T, address string, options ...grpc.DialOption) *ec
 	return &echoClient{dial(t, address, options...), echoProto(t).Services().ByName("Echo")}
 }
 
-// request returns a request of a method from JSON.
+// request builds a method's request from JSON.
 func (c *echoClient) request(t *testing.T, method protoreflect.Name, text string) proto.Message {
 	t.Helper()
 	message := dynamicpb.NewMessage(c.service.Methods().ByName(method).Input())
@@ -83,7 +83,7 @@ func (c *echoClient) stream(ctx context.Context, t *testing.T, method protorefle
 	return stream
 }
 
-// field returns the value at a path of a message, such as call.server.pod, as text.
+// field returns the value at a path in a message, such as call.server.pod, as text.
 func field(message protoreflect.Message, path string) string {
 	name, rest, nested := strings.Cut(path, ".")
 	value := message.Get(message.Descriptor().Fields().ByName(protoreflect.Name(name)))
@@ -93,7 +93,7 @@ func field(message protoreflect.Message, path string) string {
 	return value.String()
 }
 
-// pairs returns the values of a list of messages by their keys.
+// pairs returns the values in a list of messages by their keys.
 func pairs(list protoreflect.List) map[string][]string {
 	values := map[string][]string{}
 	for i := range list.Len() {

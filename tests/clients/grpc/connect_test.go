@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// protocol is a protocol that connect's client uses.
+// protocol is a protocol of connect's client.
 type protocol struct {
 	name    string
 	http2   bool
@@ -59,7 +59,7 @@ func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name
 		described.Input()}
 }
 
-// request returns a request from JSON, with metadata.
+// request builds a request from JSON, with metadata.
 func (c *caller) request(t *testing.T, text string, metadata ...string) *connect.Request[dynamicpb.Message] {
 	t.Helper()
 	message := dynamicpb.NewMessage(c.input)
@@ -80,7 +80,7 @@ func wantConnectCode(t *testing.T, what string, err error, want connect.Code, me
 	}
 }
 
-// TestProtocols calls a method and a stream by each protocol.
+// TestProtocols calls a method and a stream using each protocol.
 func TestProtocols(t *testing.T) {
 	address := clients.Start(t)
 	for _, p := range protocols() {
@@ -132,7 +132,7 @@ func (p *protocol) testServerStream(t *testing.T, address string) {
 	}
 }
 
-// TestProtocolsAtTheEnd stops the server: streams must end with a code that makes clients retry, by each protocol.
+// TestProtocolsAtTheEnd stops the server: with each protocol, streams must end with a code that makes clients retry.
 func TestProtocolsAtTheEnd(t *testing.T) {
 	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
 	streams := map[string]*connect.ServerStreamForClient[dynamicpb.Message]{}

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// documented returns what follows some words of a page of the documentation.
+// documented returns the fence that follows some words on a documentation page.
 func documented(t *testing.T, page, words string) string {
 	t.Helper()
 	document, err := os.ReadFile(filepath.Join("..", "..", "..", page))
@@ -22,7 +22,7 @@ func documented(t *testing.T, page, words string) string {
 	return rest
 }
 
-// documentedSection returns a section of a page of the documentation.
+// documentedSection returns a section of a documentation page.
 func documentedSection(t *testing.T, page, heading string) string {
 	t.Helper()
 	section := documented(t, page, "\n"+heading+"\n")
@@ -30,7 +30,7 @@ func documentedSection(t *testing.T, page, heading string) string {
 	return section
 }
 
-// TestGRPCOfTheDocumentation runs the commands of a section of the documentation, and looks for what it says of their output.
+// TestGRPCOfTheDocumentation runs the commands of a documentation section, and looks for the output that it shows.
 func TestGRPCOfTheDocumentation(t *testing.T) {
 	section := documentedSection(t, "docs/reference/echo-server.md", "## gRPC")
 	var steps []string
@@ -60,7 +60,7 @@ func TestGRPCOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestCallsOfTheHowTo runs the calls of the page about gRPC, the second of which ends with the status that the page names.
+// TestCallsOfTheHowTo runs the calls on the gRPC page. The second one ends with the status that the page names.
 func TestCallsOfTheHowTo(t *testing.T) {
 	_, page, _ := strings.Cut(documented(t, "docs/how-to/grpc.md", "with [grpcurl]"), "```sh\n")
 	calls := strings.Split(page, "\n")

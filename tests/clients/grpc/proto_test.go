@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/grpcechoserver"
 )
 
-// echoProto compiles the service of the echo server.
+// echoProto compiles the echo server's service.
 func echoProto(t *testing.T) protoreflect.FileDescriptor {
 	t.Helper()
 	return compiled(t, "echo.proto")
 }
 
-// compiled compiles a .proto file of the echo server.
+// compiled compiles one of the echo server's .proto files.
 func compiled(t *testing.T, name string) protoreflect.FileDescriptor {
 	t.Helper()
 	folder := filepath.Join("..", "..", "..", "echoserver", "proto")
@@ -31,7 +31,7 @@ func compiled(t *testing.T, name string) protoreflect.FileDescriptor {
 	return files[0]
 }
 
-// TestGatewayAPIProto compares the echo service of the Gateway API with the original. Options do not change what is sent.
+// TestGatewayAPIProto compares the Gateway API's echo service with the original. Options do not change what is sent.
 func TestGatewayAPIProto(t *testing.T) {
 	withoutOptions := func(file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
 		described := protodesc.ToFileDescriptorProto(file)

@@ -1,4 +1,4 @@
-// Package haproxy tests the echo server behind HAProxy, which shares one connection of HTTP/2 between its clients.
+// Package haproxy tests the echo server behind HAProxy, which shares one HTTP/2 connection between its clients.
 package haproxy
 
 import (
@@ -25,7 +25,8 @@ var configuration string
 // limit is the default maximum size of a header, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient sends requests of eight clients at once. One of them has headers that are too large: the others lose nothing.
+// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client's headers are too large: the others must lose
+// nothing.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {
@@ -65,7 +66,7 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 	}
 }
 
-// waitingRequest sends a request whose response takes half a second, and returns the connection over which the echo server received it.
+// waitingRequest sends a request that is answered after half a second, and returns the connection over which the echo server received it.
 func waitingRequest(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)
@@ -87,7 +88,7 @@ type echo struct {
 	Client struct{ RemoteAddress string }
 }
 
-// send sends a request over a connection of its own.
+// send sends a request over a new connection.
 func send(t *testing.T, r *http.Request) echo {
 	t.Helper()
 	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -131,7 +132,7 @@ func startGateway(t *testing.T, upstream string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := program.Wait(); t.Failed() { // it was killed at the end of the test
+		if err := program.Wait(); t.Failed() { // killed at the end of the test
 			t.Logf("HAProxy: %v\n%s", err, output)
 		}
 	})

@@ -11,14 +11,15 @@ import (
 	"testing"
 )
 
-// attack is a request by which a stranger tries to decide what nginx or a browser does with the response, for the stranger or for others.
+// attack is a request with which a stranger tries to control what nginx or a browser does with the response, for the stranger or for
+// others.
 type attack struct {
 	status string
 	// headers must not be in the response that the stranger gets.
 	headers []string
 }
 
-// attacks returns those that the echo server must resist by default.
+// attacks returns the attacks that the echo server must resist by default.
 func attacks() map[string]attack {
 	const forever = "Cache-Control: public, max-age=600"
 	return map[string]attack{
@@ -50,7 +51,7 @@ func attacks() map[string]attack {
 	}
 }
 
-// byHeader returns the headers of an attack, and byLink its query.
+// byHeader returns an attack's headers, and byLink its query.
 func (a attack) byHeader() []string {
 	return []string{"X-Echo-Status", a.status, "X-Echo-Set-Header", strings.Join(a.headers, ", ")}
 }
@@ -59,7 +60,7 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack by header and by link, as the first request to a path of its own, followed by the request of another
+// TestAttacks sends each attack as headers and as a link. Each is the first request to a new path, followed by the request of another
 // client.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
@@ -82,7 +83,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestFailures tries to have the connection between nginx and the echo server fail. nginx would then consider both pods as failed, which
+// TestFailures tries to make the connection between nginx and the echo server fail. nginx would then consider both pods failed, which
 // affects all paths, and store its own error.
 func TestFailures(t *testing.T) {
 	for _, query := range []string{"?echo.connection=reset", "?echo.connection=truncate"} {
@@ -98,7 +99,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAttacksSucceedUnderFull shows that nginx does what a response says, so that the other tests can fail.
+// TestAttacksSucceedUnderFull shows that nginx obeys the response, which proves that the other tests can fail.
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {
@@ -158,7 +159,7 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 	}
 }
 
-// expectSameHeaders compares headers, except those that each response has of its own.
+// expectSameHeaders compares headers, except those that are different in each response.
 func expectSameHeaders(t *testing.T, got, want http.Header) {
 	t.Helper()
 	own := func(name string, _ []string) bool { return name == "Date" || name == "Content-Length" }

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// page is what a browser accepts.
+// page is the Accept header of a browser.
 const page = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// cacheable makes nginx store the echo, because its author wants that.
+// cacheable makes nginx store the echo, as its author wants.
 const cacheable = `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`
 
-// TestAuthorMayCache sends requests with controls to an echo server whose author lets proxies store its responses: only those to requests
-// without controls are stored.
+// TestAuthorMayCache sends requests with controls to an echo server whose author lets proxies store its responses: only responses to
+// requests without controls are stored.
 func TestAuthorMayCache(t *testing.T) {
 	g := startGateway(t, cacheable)
 	large := strings.Repeat("x", 9<<20) // more than the limit of the echo server
@@ -47,7 +47,7 @@ func TestAuthorMayCache(t *testing.T) {
 	}
 }
 
-// TestAuthorMayCacheFormats expects that the format of one client is not stored for clients that accept another.
+// TestAuthorMayCacheFormats expects that one client's format is not stored for clients that accept another.
 func TestAuthorMayCacheFormats(t *testing.T) {
 	g := startGateway(t, cacheable)
 	expectPage := func(t *testing.T, path string) {

@@ -1,4 +1,4 @@
-// Package nginx tests the echo server behind nginx that caches its responses. Strangers must not decide what others get.
+// Package nginx tests the echo server behind a caching nginx. Strangers must not control what others get.
 package nginx
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// secret is the content of a file that nginx serves only if a server behind it says so.
+// secret is the content of a file that nginx serves only if a server behind it asks for that.
 const secret = "the secret of the gateway"
 
 //go:embed nginx.conf
@@ -47,7 +47,7 @@ func startGateway(t *testing.T, environ ...string) *gateway {
 	return &gateway{url: "http://" + listener.Addr().String(), client: client}
 }
 
-// startNginx hands a socket to nginx, so that connections wait for it and no other process can take the port.
+// startNginx passes a socket to nginx, so that connections wait for it and no other process can take the port.
 func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -81,7 +81,7 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	})
 }
 
-// answer is a response with what arrived of its body.
+// answer is a response with the part of its body that arrived.
 type answer struct {
 	*http.Response
 	body string
@@ -102,9 +102,9 @@ func (g *gateway) send(t *testing.T, path, body string, headers ...string) answe
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, _ := io.ReadAll(response.Body) // strangers may ask for half of a response
+	content, _ := io.ReadAll(response.Body) // strangers may request half of a response
 	return answer{response, string(content)}
 }
 
-// pathOf returns a path of its own for each test case.
+// pathOf returns a separate path for each test case.
 func pathOf(name string) string { return "/" + strings.NewReplacer(" ", "-", ",", "").Replace(name) }

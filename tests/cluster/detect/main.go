@@ -1,4 +1,4 @@
-// detect prints which kind of cluster is used on this machine (real, simulated or given), and in a second line why. Run it in the
+// detect prints which kind of cluster is used on this machine (real, simulated or given), and the reason on a second line. Run it in the
 // root of the project.
 package main
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Arguments returns arguments with which kwok simulates the nodes with the annotation kwok.x-k8s.io/node=fake, by the stages of its
-// release, which the module tools/cluster pins, and one of this folder. root is the root of the project.
+// Arguments returns the arguments that make kwok simulate the nodes with the annotation kwok.x-k8s.io/node=fake. It uses the stages of
+// kwok's release, which the module tools/cluster pins, and one from this folder. root is the root of the project.
 func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
 	command.Dir = filepath.Join(root, "tools", "cluster")

@@ -30,7 +30,8 @@ type Choice struct {
 	Data string
 }
 
-// realData is where a cluster with real containers keeps its files. A machine can have only one, because its addresses are fixed.
+// realData is where a cluster with real containers keeps its files. A machine can have only one such cluster, because its addresses are
+// fixed.
 const realData = "/var/lib/echo-cluster"
 
 // Choose returns which cluster to use. Simulated clusters keep their files in the folder cache, one cluster for each copy of the project.

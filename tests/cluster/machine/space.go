@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// minSpace is how many bytes must be free before a cluster is used. Images, logs and etcd need about half of it. The kubelet evicts pods
-// when less than its eviction thresholds is left, and a test would only report that something does not start or does not end.
+// minSpace is how many bytes must be free before a cluster is used. Images, logs and etcd need about half of it. The kubelet evicts pods if
+// free space falls below its eviction thresholds. A test would then only report that something does not start or does not end.
 const minSpace = 2 << 30
 
-// CheckSpace returns an error if the file system of a folder that may not exist yet has too little space left.
+// CheckSpace returns an error if the file system of a folder has too little free space. The folder may not exist yet.
 func CheckSpace(folder string) error {
 	stat := syscall.Statfs_t{}
 	for syscall.Statfs(folder, &stat) != nil && folder != "/" {

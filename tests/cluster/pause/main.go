@@ -1,4 +1,4 @@
-// pause keeps the namespaces of a pod alive and reaps orphaned processes of its containers.
+// pause keeps a pod's namespaces alive and reaps orphaned processes of its containers.
 package main
 
 import (

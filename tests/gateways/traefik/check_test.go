@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// period is how often the check runs, and patience how long it may take until all know what it found: the next run, the run itself, and the
-// time until Prometheus asks.
+// period is how often the check runs. patience is how long it may take until its findings are known everywhere: the next run, the run
+// itself, and the next scrape by Prometheus.
 const (
 	period   = 2 * time.Minute
 	patience = period + 3*time.Minute
@@ -34,7 +34,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		trust(ctx, namespace, "gateway", traefik.authority)
 		traefik.apply(ctx, "gateway.yaml")
 		traefik.run(ctx)
-		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it asks for PodMonitors only at its start
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it checks for PodMonitors only at start
 		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	}, NodeTimeout(15*time.Minute))
 
@@ -84,7 +84,7 @@ func expectCheck(ctx context.Context, namespace string, result v1.CheckResult, m
 		HaveField("Status.Checks", ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
-// reasons returns the reasons of the events of a namespace.
+// reasons returns the reasons of a namespace's events.
 func reasons(ctx context.Context, namespace string) ([]string, error) {
 	list := &eventsv1.EventList{}
 	err := k8s.List(ctx, list, client.InNamespace(namespace))

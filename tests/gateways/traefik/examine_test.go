@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and returns its report: Traefik reads a new route some seconds after the
+// examine runs pathcheck in pods until the URL leads to an Echo, and returns its report: Traefik reads a new route a few seconds after the
 // Echo has it.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
@@ -28,7 +28,7 @@ func examine(ctx context.Context, namespace, url string, arguments ...string) *p
 	return report
 }
 
-// runPathcheck runs pathcheck in a pod, which trusts the authority in the ConfigMap "gateway" of its namespace.
+// runPathcheck runs pathcheck in a pod that trusts the authority in the ConfigMap "gateway" of its namespace.
 func runPathcheck(ctx context.Context, g Gomega, namespace, url string, arguments ...string) *pathcheck.Report {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pathcheck-"},
@@ -62,7 +62,7 @@ func runPathcheck(ctx context.Context, g Gomega, namespace, url string, argument
 	return report
 }
 
-// facts returns the facts of a report by their names.
+// facts returns a report's facts by name.
 func facts(report *pathcheck.Report) map[string]string {
 	all := map[string]string{}
 	for _, each := range report.Facts {
@@ -71,5 +71,5 @@ func facts(report *pathcheck.Report) map[string]string {
 	return all
 }
 
-// overHTTP returns the URL of an Echo over HTTP.
+// overHTTP returns an Echo's URL over HTTP.
 func overHTTP(url string) string { return strings.Replace(url, "https://", "http://", 1) }

@@ -20,11 +20,11 @@ import (
 // gateway is a Traefik on the test cluster.
 type gateway struct {
 	namespace, address string
-	// authority is the certificate that it shows, in PEM.
+	// authority is the certificate that it presents, in PEM format.
 	authority string
 }
 
-// standardCRDs returns the folder with the CustomResourceDefinitions of the standard channel of Gateway API, of the version that Traefik
+// standardCRDs returns the folder with the CustomResourceDefinitions of Gateway API's standard channel, in the version that Traefik
 // implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
@@ -53,7 +53,7 @@ func removeAll(ctx context.Context) {
 	}
 }
 
-// newGateway creates the addresses of a Traefik, and the certificate that it will show.
+// newGateway creates the addresses of a Traefik, and the certificate that it will present.
 func newGateway(ctx context.Context) gateway {
 	GinkgoHelper()
 	g := gateway{namespace: namespaces.New(ctx)}
@@ -65,7 +65,7 @@ func newGateway(ctx context.Context) gateway {
 	return g
 }
 
-// certificate stores a new certificate in a Secret, and returns it in PEM.
+// certificate stores a new certificate in a Secret, and returns it in PEM format.
 func certificate(ctx context.Context, namespace, secret string, names ...string) string {
 	GinkgoHelper()
 	key := client.ObjectKey{Namespace: namespace, Name: secret}
@@ -75,12 +75,12 @@ func certificate(ctx context.Context, namespace, secret string, names ...string)
 	return string(object.Data["ca.crt"])
 }
 
-// host returns the host name by which one of its Services is reached.
+// host returns the host name under which one of its Services is reached.
 func (g gateway) host(service string) string {
 	return service + "." + g.namespace + ".svc.cluster.local"
 }
 
-// apply applies a file of testdata.
+// apply applies a file from testdata.
 func (g gateway) apply(ctx context.Context, file string) {
 	GinkgoHelper()
 	manifest, err := os.ReadFile(filepath.Join("testdata", file))
@@ -89,7 +89,7 @@ func (g gateway) apply(ctx context.Context, file string) {
 	realcluster.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
 }
 
-// run runs Traefik with more arguments, and waits until no other runs.
+// run runs Traefik with additional arguments, and waits until no other instance runs.
 func (g gateway) run(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
 	g.apply(ctx, "traefik.yaml")
@@ -100,7 +100,7 @@ func (g gateway) run(ctx context.Context, arguments ...string) {
 	realcluster.Kubectl(ctx, "rollout", "status", "-n", g.namespace, "deployment/traefik", waitTimeout)
 }
 
-// trust stores a certificate as that of an authority in a ConfigMap.
+// trust stores a certificate in a ConfigMap as an authority.
 func trust(ctx context.Context, namespace, name, authority string) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx,

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// These specs follow each other: Gateway API is not there when the operator starts, is installed, used, deleted, and installed again.
+// These specs follow each other: Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
 var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	var traefik gateway
 	var namespace string
@@ -122,7 +122,7 @@ func expectAnotherStart(ctx context.Context, step func()) {
 	Consistently(starts).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(10 * time.Second).Should(Equal(before + 2))
 }
 
-// expectWays expects that an Echo responds by its URL and over HTTP, also to a WebSocket, and that Traefik tells who asks.
+// expectWays expects that an Echo responds at its URL and over HTTP, also to a WebSocket, and that Traefik reports the client.
 func expectWays(ctx context.Context, namespace, url string) {
 	GinkgoHelper()
 	for _, each := range []string{url, overHTTP(url)} {
@@ -132,7 +132,7 @@ func expectWays(ctx context.Context, namespace, url string) {
 	}
 }
 
-// expectURL waits until an Echo is as desired and has an external URL, and returns it.
+// expectURL waits until an Echo is as desired and has an external URL, and returns the URL.
 func expectURL(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	var url string
@@ -145,7 +145,7 @@ func expectURL(ctx context.Context, namespace, name string) string {
 	return url
 }
 
-// expectDegraded waits until an Echo has ready pods and a cause of its gateway.
+// expectDegraded waits until an Echo has ready pods and a cause that names its gateway.
 func expectDegraded(ctx context.Context, namespace, name, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -1,4 +1,4 @@
-// hello is a minimal HTTP server in Go, with which other servers are compared.
+// hello is a minimal HTTP server in Go, the baseline that other servers are compared with.
 package main
 
 import (

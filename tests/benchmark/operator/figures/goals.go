@@ -2,7 +2,7 @@ package figures
 
 import "slices"
 
-// row is a line of the table: figures of the operator, those of the raw writer or another limit, and the goal.
+// row is a line of the table: figures of the operator, the figures of the raw writer or another limit, and the goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures
@@ -12,17 +12,17 @@ type row struct {
 	digits          int
 }
 
-// comparison is what the goal is for.
+// comparison is the value that the goal applies to.
 type comparison int
 
 const (
-	absolute comparison = iota // what was measured
-	ratio                      // what was measured, as a multiple of the limit
-	beyond                     // what was measured, less the limit
-	none                       // there is no goal
+	absolute comparison = iota // the measured value
+	ratio                      // the measured value, as a multiple of the limit
+	beyond                     // the measured value minus the limit
+	none                       // no goal
 )
 
-// goal is a bound for a figure.
+// goal is an upper or lower bound for a figure.
 type goal struct {
 	atLeast bool
 	bound   float64
@@ -38,7 +38,7 @@ func (g goal) met(value float64) bool {
 	return value <= g.bound
 }
 
-// rows are the lines of the table, in its order. Those of figures that were not measured are left out.
+// rows are the lines of the table, in its order. Rows without measured figures are left out.
 func rows() []row {
 	return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows(), clusterRows())
 }
@@ -122,7 +122,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows are the lines for Echoes with pods. The limit is what a tenth of the Echoes cost.
+// clusterRows are the lines for Echoes with pods. The limit is the cost of a tenth of the Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

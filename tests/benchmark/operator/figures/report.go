@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table returns the table of rows that were measured: medians, and in brackets what they lie between.
+// Table returns the table of measured rows: medians, with their ranges in brackets.
 func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
@@ -37,7 +37,7 @@ func (r row) text(measured, limit []float64) string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
-// cell returns a median, and what it lies between if there are several values.
+// cell returns a median, and its range if there are several values.
 func (r row) cell(values []float64) string {
 	s := spreadOf(values)
 	text := r.number(s.median)
@@ -67,10 +67,10 @@ func (r row) goalText() string {
 	}
 }
 
-// RequestKey is in the names of figures that are numbers of requests: between the measurement and the request.
+// RequestKey marks the names of figures that are numbers of requests. It stands between the measurement and the request.
 const RequestKey = ".request: "
 
-// RequestTable returns the requests for an Echo, by verb, resource and code.
+// RequestTable returns the requests per Echo, by verb, resource and code.
 func (f Set) RequestTable() string {
 	var names []string
 	for name := range f {

@@ -1,7 +1,7 @@
-// raw writes what the operator writes for Echoes, and does nothing else: it reads, decodes and watches nothing. It is what the operator
-// is compared with, and it creates the Echoes.
+// raw only sends the writes that the operator sends for Echoes: it reads, decodes and watches nothing. The operator is compared with it. It
+// also creates the Echoes.
 //
-// It prints "ready", starts when a line is sent to it, and ends when everything is written.
+// It prints "ready", starts when it receives a line, and ends when everything is written.
 package main
 
 import (
@@ -85,7 +85,7 @@ func readJSON(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// writeAll writes all Echoes by parallel workers, and then prints how long each took.
+// writeAll writes all Echoes with parallel workers, and then prints how long each Echo took.
 func (w *writer) writeAll(ctx context.Context, stdout io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -21,17 +21,17 @@ type writer struct {
 	options
 	client   *replay.Client
 	template replay.Template
-	// known are the Echoes that are there, by name.
+	// known are the existing Echoes, by name.
 	known map[string]replay.Known
 }
 
-// timing is how long it took from the beginning of an Echo to the answer for its Deployment, and to that for its last write.
+// timing is how long it took from the start of an Echo to the response for its Deployment, and to the response for its last write.
 type timing struct{ Deployment, Last time.Duration }
 
 // buffers hold the texts of one request.
 type buffers struct{ uri, body []byte }
 
-// list returns the Echoes that are there.
+// list returns the existing Echoes.
 func (w *writer) list(ctx context.Context) (map[string]replay.Known, error) {
 	if w.create {
 		return map[string]replay.Known{}, nil
@@ -55,7 +55,7 @@ func (w *writer) list(ctx context.Context) (map[string]replay.Known, error) {
 	return known, nil
 }
 
-// writeOne creates an Echo if it is not there, and sends the writes of the template.
+// writeOne creates an Echo if it does not exist, and sends the writes of the template.
 func (w *writer) writeOne(ctx context.Context, number int, answer *bytes.Buffer, b *buffers) (timing, error) {
 	name := fmt.Sprintf("echo-%05d", number)
 	answers := make(replay.Answers, 1+len(w.template.Requests))

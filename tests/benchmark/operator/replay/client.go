@@ -14,7 +14,7 @@ import (
 // Namespace is the namespace of the Echoes.
 const Namespace = "benchmark"
 
-// Target is an API server, and the certificate of a user.
+// Target is an API server with a user's certificate.
 type Target struct {
 	Host                 string
 	CA, Certificate, Key []byte
@@ -43,7 +43,7 @@ func NewClient(t Target) (*Client, error) {
 	}}}, nil
 }
 
-// Send sends a request and reads the answer into a buffer. Any code but 2xx is an error.
+// Send sends a request and reads the response into a buffer. Any status code other than 2xx is an error.
 func (c *Client) Send(ctx context.Context, method, uri, contentType, accept string, body []byte, into *bytes.Buffer) error {
 	request, err := http.NewRequestWithContext(ctx, method, c.host+uri, bytes.NewReader(body))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package replay is what the benchmark and its raw writer share: the writes of an operator for one Echo, as a template for other Echoes,
+// Package replay contains what the benchmark and its raw writer share: the operator's writes for one Echo, as a template for other Echoes,
 // and the client that sends them.
 package replay
 
@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// Write is a recorded write of the operator, and what the API server answered.
+// Write is a recorded write of the operator, and the response of the API server.
 type Write struct {
 	Method, URI, ContentType, Accept string
 	Body, Answer                     []byte
 }
 
-// Value is what an answer says about its object.
+// Value is something that a response says about its object.
 type Value string
 
-// The values of answers that later requests may need.
+// The values in responses that later requests may need.
 const (
 	UID     Value = "uid"
 	Version Value = "resourceVersion"
 )
 
-// Piece is a part of a request: text, the name of the Echo, or a value of an earlier answer. Answer 0 is that for the creation of the
-// Echo, answer 1 that for the first write.
+// Piece is a part of a request: text, the name of the Echo, or a value from an earlier response. Response 0 is to the creation of the Echo,
+// response 1 to the first write.
 type Piece struct {
 	Text   []byte `json:",omitempty"`
 	Name   bool   `json:",omitempty"`
@@ -37,21 +37,21 @@ type Piece struct {
 type Request struct {
 	Method, ContentType, Accept string
 	URI, Body                   []Piece
-	// Needs are the values of its answer that later requests contain.
+	// Needs are the values in its response that later requests contain.
 	Needs []Value `json:",omitempty"`
 }
 
-// Template is what the operator writes for an Echo. The values of the Echo's creation are always kept.
+// Template contains the operator's writes for an Echo. The values from the Echo's creation are always kept.
 type Template struct{ Requests []Request }
 
-// hole is a text to replace, and by what.
+// hole is a text to replace, with its replacement.
 type hole struct {
 	text  []byte
 	piece Piece
 }
 
-// NewTemplate makes a template of what was written for the Echo of a name, given the answer to its creation. Names must have the same
-// length as that one, because bodies can be in a format with lengths.
+// NewTemplate turns the writes for the named Echo into a template, given the response to its creation. Other names must have the same
+// length, because bodies can be in a format that contains lengths.
 func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
 	holes := []hole{{[]byte(name), Piece{Name: true}}}
 	var versions []hole
@@ -89,7 +89,7 @@ func isJSON(contentType string) bool {
 
 const (
 	versionKey = `"resourceVersion":"`
-	// noVersion is what no object has, by which the operator creates objects.
+	// noVersion is a version that no object has. The operator creates objects with it.
 	noVersion = versionKey + `1"`
 )
 
@@ -114,7 +114,7 @@ func split(text []byte, holes []hole) []Piece {
 			}
 		}
 		length := len(found.text)
-		if found.piece.Value == Version { // the hole is only the number in it
+		if found.piece.Value == Version { // the hole is only the number inside it
 			at, length = at+len(versionKey), length-len(versionKey)-1
 		}
 		if at > 0 {
@@ -127,7 +127,7 @@ func split(text []byte, holes []hole) []Piece {
 	}
 }
 
-// setNeeds finds out which values of its answer each request has to keep.
+// setNeeds determines which values of its response each request has to keep.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
 		for _, p := range slices.Concat(r.URI, r.Body) {
@@ -142,13 +142,13 @@ func (t *Template) setNeeds() {
 	}
 }
 
-// Answers are the values of the answers for one Echo. The first ones are those of its creation.
+// Answers are the values from the responses for one Echo. The first ones are from its creation.
 type Answers []Known
 
 // Known is what is known about an object.
 type Known struct{ UID, Version []byte }
 
-// Keep keeps values of an answer.
+// Keep keeps values from a response.
 func (k *Known) Keep(answer []byte, values []Value) error {
 	for _, v := range values {
 		found := Find(answer, v)
@@ -164,7 +164,7 @@ func (k *Known) Keep(answer []byte, values []Value) error {
 	return nil
 }
 
-// Append appends the text that the pieces give for an Echo.
+// Append appends the text that the pieces produce for an Echo.
 func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
 	for i := range pieces {
 		switch p := &pieces[i]; {
@@ -183,8 +183,8 @@ func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
 
 const uidLength = 36
 
-// Find finds a value in an object as the API server sends it, in JSON or protobuf, without parsing it: the metadata comes first. It
-// returns nil if there is none.
+// Find finds a value in an object as the API server sends it, in JSON or protobuf, without parsing the object: its metadata comes first.
+// Find returns nil if the value is missing.
 func Find(object []byte, value Value) []byte {
 	if bytes.HasPrefix(object, []byte("k8s\x00")) {
 		return findProtobuf(object, value)
@@ -197,7 +197,7 @@ func Find(object []byte, value Value) []byte {
 	return found
 }
 
-// findProtobuf relies on the numbers of the fields in ObjectMeta: the UID is the fifth, and the resourceVersion follows it.
+// findProtobuf relies on the field numbers in ObjectMeta: the UID is the fifth field, and the resourceVersion follows it.
 func findProtobuf(object []byte, value Value) []byte {
 	const uidField, versionField = "\x2a\x24", 0x32
 	for {

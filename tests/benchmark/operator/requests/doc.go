@@ -1,2 +1,2 @@
-// Package requests reads from metrics how many requests an operator sends, and what else an operator reports about its work.
+// Package requests reads an operator's metrics: how many requests it sends, and what else it reports about its work.
 package requests

@@ -32,7 +32,7 @@ func touched(resource string) bool {
 	}
 }
 
-// Served returns the requests for what an operator touches, and for discovery. A watch is counted while it is open.
+// Served returns the requests for discovery and for the resources in touched. A watch is counted while it is open.
 func Served(metrics Families) Counts {
 	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
@@ -49,7 +49,7 @@ func Served(metrics Families) Counts {
 	return found
 }
 
-// isCounted leaves out what the benchmark does: it lists events and creates Echoes.
+// isCounted leaves out the requests of the benchmark: it lists events and creates Echoes.
 func isCounted(l map[string]string) bool {
 	switch {
 	case l["resource"] == "":
@@ -91,7 +91,7 @@ func (c Counts) Since(before Counts) Counts {
 	return added
 }
 
-// Sum adds up the numbers whose name satisfies a condition.
+// Sum adds up the numbers whose names satisfy a condition.
 func (c Counts) Sum(condition func(name string) bool) float64 {
 	total := 0.0
 	for name, n := range c {
@@ -102,13 +102,13 @@ func (c Counts) Sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// IsWork reports whether a request is for Echoes. Leases are renewed all the time, that of the API server, too.
+// IsWork reports whether a request is for Echoes. Leases are renewed all the time, including the lease of the API server.
 func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
-// IsConflict reports whether a request was answered by 409.
+// IsConflict reports whether the response to a request was 409.
 func IsConflict(name string) bool { return strings.HasSuffix(name, " 409") }
 
-// IsEffective reports whether a request is a write that succeeded, other than one for an event.
+// IsEffective reports whether a request is a successful write, other than of an event.
 func IsEffective(name string) bool {
 	verb, rest, _ := strings.Cut(name, " ")
 	read := verb == "GET" || verb == "LIST" || verb == "WATCH" || verb == "WATCHLIST"
@@ -177,11 +177,11 @@ func Sent(metrics Families) Counts {
 	return sent
 }
 
-// IsAny is the condition for all requests.
+// IsAny is the condition that matches all requests.
 func IsAny(string) bool { return true }
 
 // IsNoReview leaves out the requests that reading the metrics causes.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request is a write. POST requests are left out: where nothing else is written, they are no events.
+// IsWrite reports whether a request is a write. It leaves out POST requests: if nothing else is written, they are reviews, not events.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// stormNamespaces is how many namespaces the Echoes of a storm are in. The controllers of Kubernetes read all pods and ReplicaSets of the
-	// namespace for each change of a Deployment: with 20,000 pods in one, that would take more than all else.
+	// stormNamespaces is how many namespaces the Echoes of a storm are in. The Kubernetes controllers read all pods and ReplicaSets of the
+	// namespace for each change of a Deployment: with 20,000 pods in one namespace, that would take longer than everything else.
 	stormNamespaces = 20
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
-	// podsAtRollout is how many pods an Echo can have while it is rolled out: the old ones, new ones, and those that are being deleted.
+	// podsAtRollout is how many pods an Echo can have during a rollout: old ones, new ones, and those being deleted.
 	podsAtRollout = 2 * PodsPerEcho
 )
 
-// schedulerConfig lets the scheduler take any node that fits, in little time, as often as it can.
+// schedulerConfig makes the scheduler take any node that fits, quickly, and as often as it can.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
@@ -34,12 +34,12 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// emulatedVersion is the release that the programs of Kubernetes behave like: the last one that has a choice in allocateFromBitmap.
+// emulatedVersion is the release that the Kubernetes programs emulate: the last one in which allocateFromBitmap is a choice.
 const emulatedVersion = "1.33"
 
-// allocateFromBitmap has the API server allocate the addresses of Services as before 1.33. Since then, it lists the addresses of all
-// Services twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of
-// them, that would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
+// allocateFromBitmap makes the API server allocate Service addresses as before 1.33. Since 1.33, it lists the addresses of all Services
+// twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of
+// Services, that would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
 func allocateFromBitmap(server *envtest.APIServer) {
 	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
 }
@@ -91,7 +91,7 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns how many nodes the pods of a number of Echoes require, and some others.
+// NodesFor returns how many nodes the pods of a number of Echoes require, plus some spare ones.
 func NodesFor(echoes int) int { return (echoes*podsAtRollout+podsPerNode-1)/podsPerNode + 1 }
 
 // addNodes adds nodes without taints: a new node has one until a controller, which does not run here, removes it.
@@ -112,8 +112,8 @@ func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	})
 }
 
-// startControllers starts the controllers that pods require. They may send as many requests as they can. That of disruption budgets is left
-// out: for each event of a pod it reads all budgets in the namespace, which takes more than all else when there are thousands.
+// startControllers starts the controllers that pods require. They may send as many requests as they can. The disruption controller is left
+// out: for each event of a pod it reads all budgets in the namespace, which takes longer than everything else when there are thousands.
 func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {

@@ -32,17 +32,17 @@ import (
 )
 
 const (
-	// Namespace is that of the Echoes. The API server itself writes events in others.
+	// Namespace is the namespace of the Echoes. The API server itself writes events in other namespaces.
 	Namespace = replay.Namespace
-	// CreatorUser may do what the operator may, and also create and update Echoes, as those may whom it is compared with.
+	// CreatorUser has the operator's permissions, and may also create and update Echoes, as raw writers do.
 	CreatorUser = "creator"
-	// scraper may read the metrics of the operator.
+	// scraper may read the operator's metrics.
 	scraper = "scraper"
 )
 
-// ControlPlane is an etcd and an API server, without controllers, and with the accounts of what is measured.
+// ControlPlane consists of etcd and an API server, without controllers, and the accounts of the measured programs.
 type ControlPlane struct {
-	Client client.WithWatch // of an administrator
+	Client client.WithWatch // for an administrator
 	http   *http.Client
 	URL    string // of the API server
 	folder string
@@ -54,12 +54,12 @@ type ControlPlane struct {
 	Env *envtest.Environment
 }
 
-// StartControlPlane starts an empty control plane. The files for those that use it are in a folder of its own.
+// StartControlPlane starts an empty control plane. It creates a folder for the files of its users.
 func StartControlPlane(ctx context.Context) (*ControlPlane, error) {
 	return startControlPlaneWith(ctx, func(*envtest.APIServer) {})
 }
 
-// startControlPlaneWith starts such a control plane with other arguments of the API server.
+// startControlPlaneWith starts such a control plane with additional API server arguments.
 func startControlPlaneWith(ctx context.Context, configure func(*envtest.APIServer)) (_ *ControlPlane, err error) {
 	p := &ControlPlane{}
 	defer func() {
@@ -138,7 +138,7 @@ func (p *ControlPlane) addAccounts(ctx context.Context) error {
 		p.addUsers(), p.addScraper(ctx))
 }
 
-// rulesOf returns the rules of roles of the operator.
+// rulesOf returns the rules in the operator's roles.
 func rulesOf(files ...string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, file := range files {
@@ -174,20 +174,20 @@ func (p *ControlPlane) addUsers() error {
 	return p.writeServingCertificate()
 }
 
-// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do: to make one would take most of the time of a
-// start. Any certificate will do, because no one checks it.
+// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do: making one would take most of the time of a
+// start. Any certificate will do, because no client verifies it.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),
 		os.WriteFile(filepath.Join(p.folder, "tls.key"), p.Operator.KeyData, 0o600))
 }
 
-// Kubeconfig returns the path of the kubeconfig of a user.
+// Kubeconfig returns the path of a user's kubeconfig.
 func (p *ControlPlane) Kubeconfig(user string) string {
 	return filepath.Join(p.folder, user+".kubeconfig")
 }
 
-// target returns the file that names the API server and the user to a raw writer.
+// target returns the file that gives a raw writer the API server and the user.
 func (p *ControlPlane) target(user string) string { return filepath.Join(p.folder, user+".json") }
 
 func (p *ControlPlane) writeTarget(user string, config *rest.Config) error {

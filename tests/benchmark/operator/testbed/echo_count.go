@@ -11,8 +11,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EchoCount knows which Echoes there are, and which of them are ready. It watches them, because reading all of them again and again would
-// take more time of the API server than what is measured.
+// EchoCount knows which Echoes exist and which of them are ready. It watches them, because reading all of them repeatedly would take more
+// API server time than the measured work.
 type EchoCount struct {
 	lock   sync.Mutex
 	images map[string]string // by namespace and name: the image that all its pods run, empty if it is not ready
@@ -20,7 +20,7 @@ type EchoCount struct {
 	ended  chan error
 }
 
-// CountEchoes begins to count the Echoes of all namespaces.
+// CountEchoes starts counting the Echoes in all namespaces.
 func (p *ControlPlane) CountEchoes(ctx context.Context) (*EchoCount, error) {
 	watched, err := cache.New(p.Env.Config, cache.Options{Scheme: p.Client.Scheme()})
 	if err != nil {
@@ -53,18 +53,18 @@ func (e *EchoCount) set(echo *v1.Echo) {
 	e.images[echo.Namespace+"/"+echo.Name] = readyImage(echo)
 }
 
-// remove removes an Echo, or what the informer knows of one whose deletion it has missed.
+// remove removes an Echo, or the informer's last state of one whose deletion it missed.
 func (e *EchoCount) remove(object any) {
 	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
-		return // neither of both
+		return // neither of the two
 	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	delete(e.images, name)
 }
 
-// readyImage returns the image that all pods of an Echo run, and nothing if it is not ready.
+// readyImage returns the image that all pods of an Echo run, or "" if the Echo is not ready.
 func readyImage(echo *v1.Echo) string {
 	s := &echo.Status
 	if meta.IsStatusConditionTrue(s.Conditions, v1.ConditionReady) && s.ObservedGeneration == echo.Generation &&
@@ -74,7 +74,7 @@ func readyImage(echo *v1.Echo) string {
 	return ""
 }
 
-// All returns how many Echoes there are.
+// All returns how many Echoes exist.
 func (e *EchoCount) All() int {
 	e.lock.Lock()
 	defer e.lock.Unlock()

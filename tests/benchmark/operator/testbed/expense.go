@@ -13,14 +13,14 @@ import (
 // OperatorName is the name of the operator among the programs whose CPU time is read.
 const OperatorName = "operator"
 
-// Expense is what the operator has used since it started, and the CPU time of all processes of the cluster.
+// Expense contains what the operator has used since it started, and the CPU time of all processes of the cluster.
 type Expense struct {
 	Requests requests.Counts // by method and code
 	Passes   float64
 	CPU      map[string]time.Duration // by program
 }
 
-// Expense returns what was used so far. The operator may be nil, and has used nothing then.
+// Expense returns what has been used so far. A nil operator has used nothing.
 func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, error) {
 	e, err := Expense{CPU: map[string]time.Duration{}}, error(nil)
 	pids := map[string]int{"kube-apiserver": c.apiServer, "etcd": c.etcd}

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// kubelets does for the pods of all nodes what a kubelet does that takes no time: it has them run, and removes those that are being
-// deleted. kwok, with which other suites simulate nodes, takes several milliseconds of CPU for each event of a pod, and so much longer than
-// the cluster for the events of 20,000.
+// kubelets stand in for the kubelets of all nodes, without the time that real ones take: they run pods, and remove those being deleted.
+// kwok, which simulates nodes in other suites, takes several milliseconds of CPU time per pod event. With the events of 20,000 pods, it
+// would take much longer than the cluster.
 type kubelets struct{ client.Client }
 
 // startKubelets starts the kubelets. They end with the context.
@@ -35,7 +35,7 @@ func startKubelets(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	// There is a cluster for each number of Echoes, all in this process.
+	// Each number of Echoes has its own cluster, all in this process.
 	options := controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}
 	err = ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).WithEventFilter(predicate.NewPredicateFuncs(hasWork)).WithOptions(options).
 		Complete(&kubelets{manager.GetClient()})
@@ -50,13 +50,13 @@ func startKubelets(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// hasWork reports whether a kubelet has to do something for a pod.
+// hasWork reports whether a pod needs something from its kubelet.
 func hasWork(object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	return isPod && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending)
 }
 
-// Reconcile has a pod run, or removes it. Where the pod of the cache is an old one, the API server refuses it, and its event follows.
+// Reconcile makes a pod run, or removes it. If the cached pod is outdated, the API server rejects the write, and the pod's event follows.
 func (k *kubelets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	pod := &corev1.Pod{}
 	if err := k.Get(ctx, request.NamespacedName, pod); err != nil || !hasWork(pod) {

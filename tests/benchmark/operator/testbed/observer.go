@@ -13,16 +13,16 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// singleTimeout bounds how long an Echo takes that is created alone.
+// singleTimeout limits how long an Echo can take that is created alone.
 const singleTimeout = time.Minute
 
-// Observer watches Deployments and events. An event is the last thing that is written for an Echo.
+// Observer watches Deployments and events. An event is the last write for an Echo.
 type Observer struct {
 	client              client.Client
 	deployments, events watch.Interface
 }
 
-// Observe begins to watch.
+// Observe starts watching.
 func (p *ControlPlane) Observe(ctx context.Context) (o *Observer, err error) {
 	o = &Observer{client: p.Client}
 	if o.deployments, err = p.Client.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(Namespace)); err != nil {

@@ -25,15 +25,15 @@ type Program struct {
 	Command *exec.Cmd
 	log     string
 	Began   time.Time
-	metrics string // where its metrics are, empty for none
+	metrics string // address of the metrics, empty for none
 
-	// Those of a raw writer.
+	// Only for a raw writer.
 	start  io.WriteCloser
 	output *bufio.Reader
-	used   time.Duration // before it was told to start
+	used   time.Duration // before it was started by a line
 }
 
-// launch starts a program. It gets the environment of the benchmark, so that GOGC and the like can be tried.
+// launch starts a program with the environment of the benchmark, so that you can try GOGC and the like.
 func launch(ctx context.Context, p *ControlPlane, environment []string, path string, arguments ...string) (*Program, error) {
 	log, err := os.CreateTemp(p.folder, filepath.Base(path)+"-*.log")
 	if err != nil {
@@ -56,7 +56,7 @@ func launch(ctx context.Context, p *ControlPlane, environment []string, path str
 	return g, command.Start()
 }
 
-// StartOperator starts the operator with the permissions of its roles, given where the API server is.
+// StartOperator starts the operator with the permissions of its roles. The kubeconfig names the API server.
 func StartOperator(ctx context.Context, p *ControlPlane, path, kubeconfig string, arguments ...string) (*Program, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func StartRaw(ctx context.Context, p *ControlPlane, path, user string, arguments
 	return g, err
 }
 
-// RawFlags are those for a number of Echoes.
+// RawFlags returns the flags for a number of Echoes.
 func RawFlags(count int, more ...string) []string {
 	return append([]string{"-count=" + strconv.Itoa(count)}, more...)
 }
@@ -94,13 +94,13 @@ func RawFlags(count int, more ...string) []string {
 // Timing is what a raw writer prints for an Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
-// Write tells a raw writer to start.
+// Write starts a raw writer's writes.
 func (g *Program) Write() error {
 	_, err := g.start.Write([]byte("\n"))
 	return err
 }
 
-// Finish waits until a raw writer has ended. It returns the CPU time that writing took, and how long each Echo took.
+// Finish waits until a raw writer has ended. It returns the CPU time of the writes, and how long each Echo took.
 func (g *Program) Finish() (time.Duration, []Timing, error) {
 	var times []Timing
 	problem := json.NewDecoder(g.output).Decode(&times)

@@ -16,7 +16,7 @@ type Usage struct {
 	Requests                requests.Counts
 }
 
-// UsageOf returns what the control plane and a client have used. The client may be nil.
+// UsageOf returns the usage of the control plane and of a client, which may be nil.
 func (p *ControlPlane) UsageOf(g *Program) (Usage, error) {
 	u := Usage{}
 	var err error
@@ -30,7 +30,7 @@ func (p *ControlPlane) UsageOf(g *Program) (Usage, error) {
 	return u, err
 }
 
-// Before returns the usage before something is measured, so that reading it is not part of the measurement.
+// Before returns the usage before a measurement, so that the measurement does not include reading it.
 func (p *ControlPlane) Before(ctx context.Context, g *Program) (Usage, error) {
 	metrics, err := p.apiServerMetrics(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *ControlPlane) Before(ctx context.Context, g *Program) (Usage, error) {
 	return u, err
 }
 
-// After returns what was used since the usage before.
+// After returns the usage since an earlier one.
 func (p *ControlPlane) After(ctx context.Context, g *Program, before Usage) (Usage, error) {
 	u, err := p.UsageOf(g)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *ControlPlane) apiServerMetrics(ctx context.Context) (requests.Families,
 	return requests.Scrape(ctx, p.http, p.URL+"/metrics", "")
 }
 
-// MetricsOf returns the metrics of an operator: over HTTPS with a token.
+// MetricsOf returns an operator's metrics, read over HTTPS with a token.
 func (p *ControlPlane) MetricsOf(ctx context.Context, g *Program) (requests.Families, error) {
 	trusting := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // its certificate is self-signed
