@@ -21,3 +21,9 @@ LABEL operators.operatorframework.io.test.config.v1=tests/scorecard/
 COPY bundle/manifests /manifests/
 COPY bundle/metadata /metadata/
 COPY bundle/tests/scorecard /tests/scorecard/
+
+# Labels of OCI.
+LABEL org.opencontainers.image.source=https://github.com/echo-operator/echo-operator
+LABEL org.opencontainers.image.version=v0.1.0
+LABEL org.opencontainers.image.licenses=Apache-2.0
+LABEL org.opencontainers.image.created=2026-11-21T00:00:00Z

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/manifests"
@@ -62,6 +63,24 @@ func bundleCSV(t *testing.T) *v1alpha1.ClusterServiceVersion {
 func version(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(text(t, "VERSION"))
+}
+
+// created returns when the version was created.
+func created(t *testing.T) string {
+	t.Helper()
+	return bundleCSV(t).Annotations["createdAt"]
+}
+
+// TestCreated_isADay: it is the time of all that is released. The changelog has the same day once the version is in it.
+func TestCreated_isADay(t *testing.T) {
+	day, found := strings.CutSuffix(created(t), "T00:00:00Z")
+	if _, err := time.Parse(time.DateOnly, day); err != nil || !found {
+		t.Errorf("createdAt is %s, which is no midnight", created(t))
+	}
+	heading := regexp.MustCompile(`(?m)^## ` + regexp.QuoteMeta(version(t)) + `\b.*$`).FindString(text(t, "CHANGELOG.md"))
+	if heading != "" && !strings.Contains(heading, day) {
+		t.Errorf("createdAt is %s, but the changelog has %q", created(t), heading)
+	}
 }
 
 func TestOneVersionEverywhere(t *testing.T) {

@@ -3,6 +3,7 @@ package packaging
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -70,13 +71,35 @@ func TestDockerfileHasEachProgram(t *testing.T) {
 	}
 }
 
+// TestImagesHaveTheLabelsOfOCI: scanners and registries read them. A revision would change the digests, which are committed.
+func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
+	const prefix = "LABEL org.opencontainers.image."
+	for name, image := range images() {
+		labels := map[string]string{}
+		for _, line := range described(t, image) {
+			if label, ok := strings.CutPrefix(line, prefix); ok {
+				key, value, _ := strings.Cut(label, "=")
+				labels[key] = value
+			}
+		}
+		want := map[string]string{"source": "https://github.com/echo-operator/echo-operator", "version": "v" + version(t), "created": created(t),
+			"licenses": "Apache-2.0"}
+		if name == "echo-operator-must-gather" { // with the shell
+			want["licenses"] += " AND GPL-2.0-only AND GPL-3.0-or-later"
+		}
+		if !maps.Equal(labels, want) {
+			t.Errorf("%s has the labels %v, want %v", name, labels, want)
+		}
+	}
+}
+
 // described returns the instructions of an image as `tools/make/image describe` prints them: one label a line, without quotes.
 func described(t *testing.T, image image) []string {
 	t.Helper()
 	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)
 	var all []string
 	for _, i := range imageOf(t, image.file, image.program) {
-		arguments := strings.ReplaceAll(i.arguments, "${VERSION}", version(t))
+		arguments := strings.NewReplacer("${VERSION}", version(t), "${CREATED}", created(t)).Replace(i.arguments)
 		switch i.name {
 		case "FROM", "ARG":
 		case "LABEL":

@@ -55,7 +55,7 @@ func TestDigestsForAllOrNone(t *testing.T) {
 // none.
 func TestImagesOfTheOperator(t *testing.T) {
 	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
-	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck"} {
+	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck", "echo-operator-scorecard"} {
 		var labels, users []string
 		all := described(t, images()[name])
 		for _, line := range all {
