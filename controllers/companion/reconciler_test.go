@@ -1,7 +1,6 @@
 package companion
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -20,24 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// readerCache is a cache that is filled, and of which only reading works.
-type readerCache struct {
-	cache.Cache
-	reader client.Reader
-}
-
-// Get implements client.Reader.
-func (c readerCache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	return c.reader.Get(ctx, key, object, options...)
-}
-
-// List implements client.Reader.
-func (c readerCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	return c.reader.List(ctx, list, options...)
-}
-
 func reconciler(w *fakecluster.World) *Reconciler {
-	return &Reconciler{Dependencies: w.Dependencies, Labeled: readerCache{reader: w.Cache}}
+	return &Reconciler{Dependencies: w.Dependencies, Labeled: w.Labeled()}
 }
 
 var webRequest = ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web-0"}}

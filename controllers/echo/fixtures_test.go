@@ -11,7 +11,7 @@ import (
 
 // reconciler returns a reconciler of a fake cluster.
 func reconciler(w *fakecluster.World) *Reconciler {
-	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now)}
+	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now), Labeled: w.Labeled()}
 }
 
 // failing returns a reconciler whose reconciles of the Echo have failed for so long that a failure is reported.

@@ -93,7 +93,7 @@ func foundOf(kind string, found client.Object) []client.Object {
 
 func degraded(e *v1.Echo) { e.Status.Conditions[0].Status = metav1.ConditionTrue }
 
-// A child that was created after the last comparison is not lacking.
+// A child that was created after the last comparison is not missing.
 func TestReconciler_forgetsComparisonBeforeCreate(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)

@@ -26,11 +26,15 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 	if err == nil {
 		nodes, err = r.nodesOf(ctx, echo, pods)
 	}
-	return status.Observation{
+	seen := status.Observation{
 		Pods: pods, Companions: companions, Nodes: nodes,
 		Gateways: gateways.Gateways, GatewaysUnknown: gateways.Unknown, GatewaysRefused: gateways.Refused, Unserved: gateways.Unserved,
 		NoRoute: routing.NoRoute(echo, r.config()),
-	}, errors.Join(err, unreadable)
+	}
+	if err == nil {
+		err = r.observeCompanions(ctx, echo, &seen)
+	}
+	return seen, errors.Join(err, unreadable)
 }
 
 // listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, and not nil, if there are

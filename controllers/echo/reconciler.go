@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -24,6 +25,8 @@ type Reconciler struct {
 	History *history.History
 	// Gateways is what the cluster offers of Gateway API. It may be empty.
 	Gateways gatewayapi.API
+	// Labeled holds the pods with a companion label.
+	Labeled cache.Cache
 
 	memory memory
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -42,9 +43,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, kind := range desired.KindsServed(r.Gateways.Served) {
 		b.Watches(kind, r.memory.expectations.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, queue.AfterDelay(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
+	b.Watches(&corev1.Pod{}, queue.AfterDeployment(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
+	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, queue.AfterCompanion(echoOfOwner), controllers.SinceStart(),
+		ownerChanged()))
 	if r.Gateways.Served[routing.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
@@ -65,6 +68,13 @@ func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 
 // podChanged selects the updates of pods that the status of an Echo reports.
 func podChanged() predicate.Predicate { return controllers.Updated(status.PodDiffers) }
+
+// ownerChanged selects the updates of pods that can bring a companion.
+func ownerChanged() predicate.Predicate {
+	return controllers.Updated(func(before, after *corev1.Pod) bool {
+		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
+	})
+}
 
 // nodeChanged selects the updates of nodes that bring or end a problem.
 func nodeChanged() predicate.Predicate {

@@ -184,16 +184,16 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Now:      time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled
-	o.Echoes = &echo.Reconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI()}
+	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
+	if err != nil {
+		return err
+	}
+	o.Echoes = &echo.Reconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
 	checks := &check.Reconciler{Dependencies: common}
 	if err := checks.SetupWithManager(o.Manager); err != nil {
-		return err
-	}
-	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
-	if err != nil {
 		return err
 	}
 	o.Companions = &companion.Reconciler{Dependencies: common, Labeled: labeled}

@@ -11,12 +11,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// maxCheckNote is the longest note on a check, in bytes.
-const maxCheckNote = 220
+// maxLine is the longest note on a check or a companion, in bytes.
+const maxLine = 220
 
 // notesOn returns sentences on what a user should know of an Echo, and what does not affect its conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
-	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), checkNote(echo)}
+	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
@@ -52,6 +52,14 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
+// companionNote returns why a pod has no companion, empty if the API server refuses none.
+func companionNote(seen Observation) string {
+	if seen.CompanionRefused == nil {
+		return ""
+	}
+	return message.Truncate(CompanionNotCreated(seen.CompanionRefused).Note, maxLine)
+}
+
 // checkNote returns the worst result of the checks of an Echo, empty if all have passed. The status before this reconcile has it: checks have
 // a reconciler of their own, and each result starts a reconcile.
 func checkNote(echo *v1.Echo) string {
@@ -61,7 +69,7 @@ func checkNote(echo *v1.Echo) string {
 	}{{v1.CheckFailed, "failed"}, {v1.CheckUnknown, "has no result"}} {
 		for _, check := range echo.Status.Checks {
 			if check.Result == worst.result {
-				return message.Truncate(fmt.Sprintf("Check %s %s: %s", check.Name, worst.words, check.Message), maxCheckNote)
+				return message.Truncate(fmt.Sprintf("Check %s %s: %s", check.Name, worst.words, check.Message), maxLine)
 			}
 		}
 	}

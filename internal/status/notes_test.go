@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -38,9 +39,11 @@ func TestNotesOn(t *testing.T) {
 		"an Ingress without one":    {ingress(""), Observation{Ingress: &networkingv1.Ingress{}}, []string{"The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className."}},
 		"an Ingress with a address": {ingress("nginx"), Observation{Ingress: addressed}, nil},
 		"no Route":                  {ingress("nginx"), Observation{Ingress: &networkingv1.Ingress{}, NoRoute: "Set a host."}, []string{"Set a host."}},
-		"checks that passed":        {checks(v1.CheckPassed, v1.CheckPassed), Observation{}, nil},
-		"a check without a result":  {checks(v1.CheckPassed, v1.CheckUnknown), Observation{}, []string{"Check b has no result: Why."}},
-		"a check that failed":       {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why."}},
+		"a companion that is refused": {func(*v1.Echo) {}, Observation{CompanionRefused: &children.InvalidSpecError{Message: "the resource quota few has no room",
+			Advice: "Raise it."}}, []string{"The resource quota few has no room. Raise it."}},
+		"checks that passed":       {checks(v1.CheckPassed, v1.CheckPassed), Observation{}, nil},
+		"a check without a result": {checks(v1.CheckPassed, v1.CheckUnknown), Observation{}, []string{"Check b has no result: Why."}},
+		"a check that failed":      {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why."}},
 		"what a NetworkPolicy drops": {func(e *v1.Echo) {
 			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
 		}, Observation{}, []string{"The NetworkPolicy drops traffic from node ports. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from."}},

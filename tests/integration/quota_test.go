@@ -81,6 +81,25 @@ var _ = Describe("a resource quota", func() {
 		Entry("a limit of CPU that is not set", "limits.cpu", "10", "requires limits.cpu of %s"),
 	)
 
+	It("that refuses a companion is named in the status of its Echo, which remains ready, until it is gone", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
+		quota := createQuota(ctx, namespace, "count/pods", "1")
+		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // takes the room
+		bind(ctx, k8s, owner, newNode(ctx, k8s))
+		const note = "The resource quota none has no room for the Pod web-echo-"
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, namespace, echo.Name)
+			g.Expect(now.Status.Message).To(ContainSubstring(note))
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, quota)).To(Succeed())
+		eventuallyOne(ctx, k8s, owner)
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, namespace, echo.Name).Status.Message).NotTo(ContainSubstring(note))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
 	It("that has no room for the CronJob of a check is named in its status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")

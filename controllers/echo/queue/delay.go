@@ -13,11 +13,22 @@ import (
 // An Echo is not ready later because of it: that depends on the Deployment.
 const podDelay = 200 * time.Millisecond
 
-// AfterDelay returns a handler that adds Echoes to the queue when podDelay is over, unless another event adds them earlier.
-func AfterDelay(echoesOf handler.MapFunc) handler.EventHandler {
+// companionDelay is how long an event of a pod that requests a companion waits for the event of the companion, which has a controller of its
+// own. Only if none comes, there is something to report.
+const companionDelay = 10 * time.Second
+
+// AfterDeployment returns a handler that adds Echoes to the queue when podDelay is over, unless another event adds them earlier.
+func AfterDeployment(echoesOf handler.MapFunc) handler.EventHandler { return after(podDelay, echoesOf) }
+
+// AfterCompanion returns a handler that adds Echoes to the queue when companionDelay is over, unless another event adds them earlier.
+func AfterCompanion(echoesOf handler.MapFunc) handler.EventHandler {
+	return after(companionDelay, echoesOf)
+}
+
+func after(delay time.Duration, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {
-			q.AddAfter(request, podDelay)
+			q.AddAfter(request, delay)
 		}
 	}
 	return handler.Funcs{

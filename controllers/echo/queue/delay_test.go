@@ -17,7 +17,7 @@ import (
 
 func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, pods, began := newTestQueue(t), AfterDelay(func(context.Context, client.Object) []reconcile.Request {
+		q, pods, began := newTestQueue(t), AfterDeployment(func(context.Context, client.Object) []reconcile.Request {
 			return controllers.RequestsFor("ns", "x")
 		}), time.Now()
 		pods.Create(t.Context(), event.CreateEvent{Object: fakecluster.EchoPod()}, q)
@@ -38,5 +38,12 @@ func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
 		q.Done(want)
 		<-time.After(2 * podDelay)
 		NewWithT(t).Expect(q.Len()).To(BeZero(), "the event of the pod starts a reconcile of its own")
+
+		began = time.Now()
+		AfterCompanion(func(context.Context, client.Object) []reconcile.Request { return controllers.RequestsFor("ns", "x") }).Create(
+			t.Context(), event.CreateEvent{Object: fakecluster.OwnerPod()}, q)
+		if request, _ := q.Get(); request != want || time.Since(began) != companionDelay {
+			t.Errorf("%v after %s, although its companion may still be created", request, time.Since(began))
+		}
 	})
 }

@@ -1,0 +1,70 @@
+package echo
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
+)
+
+// observeCompanions records why the API server refuses a companion that a pod lacks. A dry run asks it, because the companion controller
+// stores nothing that the status could be made from.
+func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
+	missing, err := r.missingCompanion(ctx, echo, seen.Companions)
+	if err != nil || missing == nil {
+		return err
+	}
+	err = r.Client.Create(ctx, missing.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(children.FieldOwner))
+	seen.CompanionMissing = err != nil && !apierrors.IsAlreadyExists(err)
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err) {
+		seen.CompanionRefused = &children.RequestError{Action: children.Creating, Kind: "Pod", Key: missing.Key, Err: err}
+	}
+	return nil
+}
+
+// missingCompanion returns a companion that should exist and does not, nil if there is none.
+func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo, companions []corev1.Pod) (*children.Child, error) {
+	owners := &corev1.PodList{}
+	err := r.Labeled.List(ctx, owners, client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods that request a companion: %w", err)
+	}
+	byOwner := map[string][]corev1.Pod{}
+	for _, companion := range companions {
+		owner := echopod.CompanionOwner(&companion)
+		byOwner[owner] = append(byOwner[owner], companion)
+	}
+	for i := range owners.Items {
+		owner := &owners.Items[i]
+		view := &echopod.CompanionState{Owner: owner, Echo: echo, Companions: byOwner[owner.Name]}
+		if view.Has(view.Name()) {
+			continue
+		}
+		if view.Node, err = controllers.Find(ctx, r.Client, client.ObjectKey{Name: owner.Spec.NodeName}, &corev1.Node{}); err != nil {
+			return nil, err
+		}
+		plan, err := view.Plan(r.Config(), r.Policy, r.Now())
+		if err != nil {
+			return nil, err
+		}
+		if plan.Apply != nil {
+			return plan.Apply, nil
+		}
+	}
+	return nil, nil
+}
+
+// echoOfOwner returns the Echo whose companion a pod requests.
+func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
+	return controllers.RequestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
+}
