@@ -15,5 +15,5 @@ var version = "dev"
 
 func main() {
 	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are printed would only be noise
-	os.Exit(kubectlecho.Run(version, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(kubectlecho.Run(version, os.Args, os.Stdout, os.Stderr))
 }

@@ -56,7 +56,7 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 			if err != nil {
 				return err
 			}
-			cluster.userAgent = "kubectl-echo/" + version
+			cluster.command, cluster.userAgent = c.Root().CommandPath(), "kubectl-echo/"+version
 			return cluster.test(c.Context(), names[0], number, map[bool]string{false: "http", true: "https"}[secure], path, c.OutOrStdout())
 		},
 	}
@@ -78,7 +78,7 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	}
 	ready := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !receives(&pod) })
 	if !metav1.IsControlledBy(service, echo) || len(ready) == 0 {
-		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: 'kubectl echo status %[1]s' says why", name)
+		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: '%[2]s status %[1]s' says why", name, c.command)
 	}
 	failed, responded, first := 0, map[string]bool{}, ""
 	for i := range number {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,14 +25,15 @@ import (
 // errNo ends a command whose result is no: an Echo is not Ready, or a request failed.
 var errNo = errors.New("no")
 
-// Run runs a command line of a version of the plugin, and returns the exit code: 0 for yes, 1 for no, and 2 for errors, such as an invalid
-// command line.
-func Run(version string, arguments []string, stdout, stderr io.Writer) int {
+// Run runs a command line of a version of the plugin, which begins with the program as it was called. It returns the exit code: 0 for yes,
+// 1 for no, and 2 for errors, such as an invalid command line.
+func Run(version string, line []string, stdout, stderr io.Writer) int {
+	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.CacheDir = nil // nothing is cached
 	root := &cobra.Command{
 		Use:         "kubectl-echo",
-		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		Long: "See what is wrong with Echoes, send requests to them, and examine the path to them, with the kubeconfig and the " +
 			"rights that kubectl uses.",
 		Version:           version,
@@ -41,8 +44,11 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	flags.AddFlags(root.PersistentFlags())
 	completeFlags(root, flags)
 	root.AddCommand(newStatus(flags), newTest(flags, version), newPath(version))
+	for _, command := range root.Commands() {
+		command.Example = strings.ReplaceAll(command.Example, "kubectl echo ", name+" ")
+	}
 	root.SetFlagErrorFunc(usage)
-	root.SetArgs(arguments)
+	root.SetArgs(line[1:])
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate(commandline.Version("kubectl-echo", version))
@@ -57,6 +63,17 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	}
 	commandline.Report(stderr, "error", err)
 	return 2
+}
+
+// calledAs returns the command of a program, such as "kubectl echo". kubectl calls a plugin by the path at which PATH has it. In its name,
+// "-" separates words, and "_" stands for "-".
+func calledAs(program string) string {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	words, isPlugin := strings.CutPrefix(name, "kubectl-")
+	if found, err := exec.LookPath(name); !isPlugin || err != nil || found != program {
+		return name
+	}
+	return "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(words)
 }
 
 // usage returns the error of a command line that is not valid.
@@ -83,6 +100,7 @@ type cluster struct {
 	rest.Interface
 	config    *rest.Config
 	namespace string // empty for all
+	command   string // by which the plugin was called
 	userAgent string // for requests to pods
 }
 

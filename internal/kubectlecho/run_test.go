@@ -3,18 +3,62 @@ package kubectlecho
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// run executes a command line and returns its exit code and what it printed.
+// run executes a command line of kubectl and returns its exit code and what it printed.
 func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return runAs(t, install(t, "kubectl-echo"), arguments...)
+}
+
+// runAs does the same for a program as it is called.
+func runAs(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
 	out, err := &strings.Builder{}, &strings.Builder{}
-	code = Run("dev", arguments, out, err)
+	code = Run("dev", append([]string{program}, arguments...), out, err)
 	return code, out.String(), err.String()
+}
+
+// install adds a program to PATH, and returns the path by which kubectl calls it.
+func install(t *testing.T, name string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(program))
+	return program
+}
+
+// TestRun_namesItsCommand checks that help, examples, errors and completions name the command that the user typed.
+func TestRun_namesItsCommand(t *testing.T) {
+	for program, command := range map[string]string{
+		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // of krew
+		"kubectl-echo_operator":             "kubectl-echo_operator",
+		"bin/kubectl-echo":                  "kubectl-echo",
+		"kubectl-echo.exe":                  "kubectl-echo",
+		"echo-of-mine":                      "echo-of-mine",
+	} {
+		for line, want := range map[string]string{
+			"--help":        "\n  " + command + " [command]\n",
+			"test --help":   "\n  " + command + " test web --requests=100 --path=/health --tls\n",
+			"path one two":  "Usage: " + command + " path URL [flags]   # see '" + command + " path --help'\n",
+			"up":            `error: unknown command "up" for "` + command + `"`,
+			"help nonsense": "\n  " + command + " [command]\n",
+		} {
+			_, stdout, stderr := runAs(t, program, strings.Fields(line)...)
+			if output := stdout + stderr; !strings.Contains(output, want) ||
+				command != "kubectl-echo" && strings.Contains(output, "kubectl-echo ") || strings.Contains(output, "kubectl echo ") {
+				t.Errorf("%s %s does not print %q, but:\n%s", program, line, want, output)
+			}
+		}
+	}
 }
 
 func TestCommandLinesThatAreNotValid(t *testing.T) {

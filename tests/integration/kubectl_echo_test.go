@@ -109,20 +109,28 @@ Echo/web +2/2 +Ready +\S+
 		Expect(all.Items).To(Equal([]shown{{Message: echo.Status.Message}}))
 	})
 
-	It("completes names by kubectl, with its script", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
+	It("is found and completed by kubectl under its name and the one that krew gives it", func(ctx SpecContext) {
+		namespace, bin := newNamespace(ctx), GinkgoT().TempDir()
 		for _, name := range []string{"api", "web"} {
 			Expect(k8s.Create(ctx, support.Echo(namespace, name))).To(Succeed())
 		}
-		script, err := filepath.Abs("../../cmd/kubectl-echo")
+		script, err := filepath.Abs("../../cmd/kubectl-echo/kubectl_complete-echo")
 		Expect(err).NotTo(HaveOccurred())
-		for want, line := range map[string][]string{"api\nweb\n:4\n": {"status", "-n", namespace, ""},
-			"web\n:4\n": {"test", "--namespace=" + namespace, "w"}, "json\n:4\n": {"status", "-o", ""}} {
-			command := kubectlCommand(ctx, append([]string{"__complete", "echo"}, line...)...)
-			command.Env = append(command.Env, "PATH="+filepath.Dir(plugin)+":"+script+":"+os.Getenv("KUBEBUILDER_ASSETS")+":"+os.Getenv("PATH"))
+		called := func(arguments ...string) string {
+			command := kubectlCommand(ctx, arguments...)
+			command.Env = append(command.Env, "PATH="+bin+":"+os.Getenv("KUBEBUILDER_ASSETS")+":"+os.Getenv("PATH"))
 			output, err := command.Output()
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(output)).To(Equal(want))
+			return string(output)
+		}
+		for file, name := range map[string]string{"echo": "echo", "echo_operator": "echo-operator"} {
+			Expect(os.Symlink(plugin, filepath.Join(bin, "kubectl-"+file))).To(Succeed())
+			Expect(os.Symlink(script, filepath.Join(bin, "kubectl_complete-"+file))).To(Succeed())
+			Expect(called(name, "status", "--help")).To(ContainSubstring("\n  kubectl " + name + " status web\n"))
+			for want, line := range map[string][]string{"api\nweb\n:4\n": {"status", "-n", namespace, ""},
+				"web\n:4\n": {"test", "--namespace=" + namespace, "w"}, "json\n:4\n": {"status", "-o", ""}} {
+				Expect(called(append([]string{"__complete", name}, line...)...)).To(Equal(want))
+			}
 		}
 	})
 

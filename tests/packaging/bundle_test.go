@@ -30,11 +30,16 @@ func inProject(path ...string) string {
 
 func text(t *testing.T, path ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(inProject(path...))
+	return content(t, inProject(path...))
+}
+
+func content(t *testing.T, file string) string {
+	t.Helper()
+	read, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(content)
+	return string(read)
 }
 
 func read[T any](t *testing.T, path ...string) T {

@@ -6,9 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,39 +35,82 @@ type plugin struct {
 func TestKrewManifest(t *testing.T) {
 	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
 	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" ||
-		manifest.Metadata.Name != "echo" {
+		manifest.Metadata.Name != "echo-operator" {
 		t.Errorf("it is %+v", manifest)
 	}
 	if spec := manifest.Spec; spec.Version != "vVERSION" || spec.Description == "" || spec.ShortDescription == "" ||
 		len(spec.ShortDescription) > 50 {
 		t.Errorf("it has %+v", spec)
 	}
-	if !strings.Contains(manifest.Spec.Caveats, "/store/echo/vVERSION/kubectl_complete-echo") {
+	if !strings.Contains(manifest.Spec.Caveats, `/store/echo-operator/vVERSION/kubectl_complete-echo" "${KREW_ROOT:-$HOME/.krew}/bin/kubectl_complete-echo_operator"`) {
 		t.Errorf("krew does not say how to enable the completion: %q", manifest.Spec.Caveats)
 	}
 }
 
-// TestReleasedKrewManifest checks the archives of a release, if there are any.
-func TestReleasedKrewManifest(t *testing.T) {
-	file, err := os.ReadFile(inProject("dist", "kubectl-echo", "echo.yaml"))
-	if os.IsNotExist(err) {
-		t.Skip("no release")
+// TestArchives makes archives of programs that are empty, and checks them, their checksums and the manifest of the plugin.
+func TestArchives(t *testing.T) {
+	project, err := filepath.Abs(inProject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, name := range []string{"LICENSE", "cmd"} {
+		if err := os.Symlink(filepath.Join(project, name), filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string][]string{}
+	for platform, suffix := range map[string]string{"linux_arm64": "", "darwin_amd64": "", "windows_amd64": ".exe"} {
+		folder := filepath.Join(root, "bin", strings.ReplaceAll(platform, "_", "-"))
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, program := range []string{"echo-server", "kubectl-echo", "pathcheck"} {
+			if err := os.WriteFile(filepath.Join(folder, program+suffix), []byte(platform), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE"}
+		}
+	}
+	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // Windows does not run scripts of a shell
+		name := "kubectl-echo_v1.2.3_" + platform + ".tar.gz"
+		want[name] = append(want[name], "kubectl_complete-echo")
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(project, "tools", "make", "archives"), "1.2.3", "linux/arm64", "darwin/amd64", "windows/amd64")
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	checkArchives(t, filepath.Join(root, "dist", "archives"), want)
+}
+
+// checkArchives checks the archives in a folder, whose files are given: they are complete, and so are the checksums and the manifest.
+func checkArchives(t *testing.T, folder string, want map[string][]string) {
+	t.Helper()
+	var checksums strings.Builder
+	digests := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		archive := content(t, filepath.Join(folder, name))
+		if files := filesOf(t, archive); !slices.Equal(files, want[name]) {
+			t.Errorf("%s has the files %q, want %q", name, files, want[name])
+		}
+		digest := sha256.Sum256([]byte(archive))
+		digests[name] = hex.EncodeToString(digest[:])
+		_, _ = fmt.Fprintf(&checksums, "%s  %s\n", digests[name], name)
+	}
+	if got := content(t, filepath.Join(folder, "checksums.txt")); got != checksums.String() {
+		t.Errorf("checksums.txt has\n%swant\n%s", got, &checksums)
 	}
 	manifest := plugin{}
-	if err := yaml.Unmarshal(file, &manifest); err != nil || len(manifest.Spec.Platforms) == 0 {
-		t.Fatalf("there are %d platforms: %v", len(manifest.Spec.Platforms), err)
+	err := yaml.Unmarshal([]byte(content(t, filepath.Join(folder, "echo-operator.yaml"))), &manifest)
+	if err != nil || len(manifest.Spec.Platforms)*3 != len(want) || manifest.Spec.Version != "v1.2.3" {
+		t.Errorf("the manifest is %+v, %v", manifest, err)
 	}
 	for _, platform := range manifest.Spec.Platforms {
-		archive := text(t, "dist", "kubectl-echo", path.Base(platform.URI))
-		if digest := sha256.Sum256([]byte(archive)); hex.EncodeToString(digest[:]) != platform.SHA256 {
-			t.Errorf("%s has another digest", platform.URI)
-		}
-		want := []string{platform.Bin, "LICENSE"}
-		if platform.Bin == "kubectl-echo" { // Windows does not run scripts of a shell
-			want = append(want, "kubectl_complete-echo")
-		}
-		if files := filesOf(t, archive); !slices.Equal(files, want) {
-			t.Errorf("%s has the files %q", platform.URI, files)
+		name := path.Base(platform.URI)
+		if platform.SHA256 != digests[name] || platform.Bin != want[name][0] ||
+			platform.URI != "https://github.com/echo-operator/echo-operator/releases/download/v1.2.3/"+name {
+			t.Errorf("the manifest has %+v", platform)
 		}
 	}
 }

@@ -26,6 +26,8 @@ publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, wh
 test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.
 	@tools/release/check
 
-.PHONY: kubectl-echo-archives
-kubectl-echo-archives: kubectl-echo ## Write archives of the plugin of kubectl, and a manifest for krew, to dist/kubectl-echo.
-	@tools/make/kubectl-echo-archives "$(VERSION)" $(subst $(comma), ,$(PLATFORMS))
+.PHONY: archives
+archives: ## Write archives of kubectl-echo, pathcheck and the echo server for PLATFORMS, their checksums, and a manifest for krew, to dist/archives.
+	@for platform in $(subst $(comma), ,$(PLATFORMS)); do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+		$(GO_BUILD) -o bin/$${platform/\//-}/ ./cmd/kubectl-echo ./cmd/pathcheck ./cmd/echo-server; done
+	@tools/make/archives "$(VERSION)" $(subst $(comma), ,$(PLATFORMS))
