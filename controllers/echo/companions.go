@@ -14,30 +14,29 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// observeCompanions records why the API server refuses a companion that a pod lacks. A dry run asks it, because the companion controller
-// stores nothing that the status could be made from.
+// observeCompanions records why a pod has no companion. A dry run asks the API server, because the companion controller stores nothing that
+// the status could be made from.
 func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
-	missing, err := r.missingCompanion(ctx, echo, seen.Companions)
-	if err != nil || missing == nil {
+	companion, missing, err := r.missingCompanion(ctx, echo, seen.Companions)
+	if err != nil || !missing {
 		return err
 	}
-	err = r.Client.Create(ctx, missing.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(children.FieldOwner))
-	seen.CompanionMissing = err != nil && !apierrors.IsAlreadyExists(err)
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err) {
-		seen.CompanionRefused = &children.RequestError{Action: children.Creating, Kind: "Pod", Key: missing.Key, Err: err}
+	err = r.Client.Create(ctx, companion.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(children.FieldOwner))
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the cache may not hold it yet
+		seen.CompanionError = &children.RequestError{Action: children.Creating, Kind: "Pod", Key: companion.Key, Err: err}
 	}
 	return nil
 }
 
-// missingCompanion returns a companion that should exist and does not, nil if there is none.
-func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo, companions []corev1.Pod) (*children.Child, error) {
+// missingCompanion returns a companion that should exist and does not.
+func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo,
+	companions []corev1.Pod) (companion children.Child, missing bool, err error) {
 	owners := &corev1.PodList{}
-	err := r.Labeled.List(ctx, owners, client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
+	err = r.Labeled.List(ctx, owners, client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
 	if err != nil {
-		return nil, fmt.Errorf("listing the pods that request a companion: %w", err)
+		return companion, false, fmt.Errorf("listing the pods that request a companion: %w", err)
 	}
 	byOwner := map[string][]corev1.Pod{}
 	for _, companion := range companions {
@@ -51,17 +50,17 @@ func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo, compan
 			continue
 		}
 		if view.Node, err = controllers.Find(ctx, r.Client, client.ObjectKey{Name: owner.Spec.NodeName}, &corev1.Node{}); err != nil {
-			return nil, err
+			return companion, false, err
 		}
 		plan, err := view.Plan(r.Config(), r.Policy, r.Now())
 		if err != nil {
-			return nil, err
+			return companion, false, err
 		}
 		if plan.Apply != nil {
-			return plan.Apply, nil
+			return *plan.Apply, true, nil
 		}
 	}
-	return nil, nil
+	return companion, false, nil
 }
 
 // echoOfOwner returns the Echo whose companion a pod requests.

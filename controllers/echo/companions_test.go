@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/echo-operator/echo-operator/internal/status"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -32,14 +31,11 @@ func TestReconciler_observeCompanions(t *testing.T) {
 		"no pod requests one": {objects: []client.Object{node(false)}, want: "not tried"},
 		"the companion exists": {objects: []client.Object{fakecluster.OwnerPod(), node(false)},
 			companions: []corev1.Pod{*fakecluster.CompanionPod(t)}, want: "not tried"},
-		"the node is cordoned":    {objects: []client.Object{fakecluster.OwnerPod(), node(true)}, want: "not tried"},
-		"nothing prevents it":     {objects: []client.Object{fakecluster.OwnerPod(), node(false)}},
-		"the cache is late":       {objects: []client.Object{fakecluster.OwnerPod(), node(false)}, err: apierrors.NewAlreadyExists(pods, "x")},
-		"the API server fails":    {objects: []client.Object{fakecluster.OwnerPod(), node(false)}, err: errors.New("refused"), want: "missing"},
-		"a webhook without tries": {objects: []client.Object{fakecluster.OwnerPod(), node(false)}, err: apierrors.NewBadRequest("no dry run"), want: "missing"},
-		"a quota": {objects: []client.Object{fakecluster.OwnerPod(), node(false)},
-			err:  apierrors.NewForbidden(pods, "x", errors.New("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2")),
-			want: "the resource quota few has no room for the Pod " + fakecluster.CompanionPod(t).Name + " (pods)"},
+		"the node is cordoned": {objects: []client.Object{fakecluster.OwnerPod(), node(true)}, want: "not tried"},
+		"nothing prevents it":  {objects: []client.Object{fakecluster.OwnerPod(), node(false)}},
+		"the cache is late":    {objects: []client.Object{fakecluster.OwnerPod(), node(false)}, err: apierrors.NewAlreadyExists(pods, "x")},
+		"the API server rejects it": {objects: []client.Object{fakecluster.OwnerPod(), node(false)}, err: errors.New("no"),
+			want: "Pod ns/" + fakecluster.CompanionPod(t).Name + " cannot be created: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, w, got := NewWithT(t), fakecluster.New(t, append(c.objects, fakecluster.StoredEcho())...), "not tried"
@@ -51,11 +47,8 @@ func TestReconciler_observeCompanions(t *testing.T) {
 				}})
 			seen := status.Observation{Companions: c.companions}
 			g.Expect(reconciler(w).observeCompanions(t.Context(), fakecluster.StoredEcho(), &seen)).To(Succeed())
-			if seen.CompanionMissing {
-				got = "missing"
-			}
-			if seen.CompanionRefused != nil {
-				got = remedy.Of(seen.CompanionRefused).Text
+			if seen.CompanionError != nil {
+				got = seen.CompanionError.Error()
 			}
 			g.Expect(got).To(Equal(c.want))
 		})

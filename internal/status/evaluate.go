@@ -55,7 +55,7 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 // untilNextLook returns when to look again at what is not watched, zero if all is: quotas that refuse companions, and children without
 // their label. They are watched again as soon as a reconcile has restored it, which it does not if the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
-	if seen.CompanionMissing || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
+	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod
 	}
 	return 0

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // maxLine is the longest note on a check or a companion, in bytes.
@@ -52,12 +55,12 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
-// companionNote returns why a pod has no companion, empty if the API server refuses none.
+// companionNote returns why the API server rejects a companion, empty if none is missing or if the error may be over soon.
 func companionNote(seen Observation) string {
-	if seen.CompanionRefused == nil {
+	if err := seen.CompanionError; !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) {
 		return ""
 	}
-	return message.Truncate(CompanionNotCreated(seen.CompanionRefused).Note, maxLine)
+	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
 // checkNote returns the worst result of the checks of an Echo, empty if all have passed. The status before this reconcile has it: checks have

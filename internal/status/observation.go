@@ -38,10 +38,8 @@ type Observation struct {
 	Unserved []Unserved
 	// NoRoute is why OpenShift creates no Route for the Ingress, empty if it creates one or if there are no Routes.
 	NoRoute string
-	// CompanionMissing is true if a pod lacks a companion that cannot be created now.
-	CompanionMissing bool
-	// CompanionRefused is why the API server refuses a companion that a pod lacks, nil if none is refused.
-	CompanionRefused error
+	// CompanionError is why a companion that a pod requests cannot be created now, nil if it can or none is missing.
+	CompanionError error
 	// Changes are the objects that the reconcile wrote.
 	Changes []Change
 	// AmbiguousWrites are the writes that failed, and may have been done all the same.
