@@ -12,11 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
-// healthcheckTimeout is how long the command healthcheck waits.
+// healthcheckTimeout is the time that the healthcheck command waits.
 const healthcheckTimeout = 2 * time.Second
 
-// healthcheck returns why the server with these settings is not ready, nil if it is. It is a command because container engines run one in
-// the container, whose image has no other program.
+// healthcheck returns an error with the reason if the server with these settings is not ready. It is a command because a container engine
+// runs its health check inside the container, whose image has no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
 	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {
@@ -28,7 +28,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	if err != nil {
 		return fmt.Errorf("cannot reach the admin port: %w", err)
 	}
-	defer func() { _ = connection.Close() }() // the response is known
+	defer func() { _ = connection.Close() }() // the response has been read
 	status, err := readyz(ctx, connection)
 	if err != nil {
 		return fmt.Errorf("no response from the admin port: %w", err)
@@ -51,7 +51,8 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts. Its error is the error for the first address, which is the more common one.
+// dialAny connects to the first address that accepts. If none does, it returns the error for the first address, which is the more common
+// one.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {
@@ -66,7 +67,8 @@ func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	return nil, first
 }
 
-// readyz returns the status of /readyz, such as "200 OK". The client of net/http would make the program larger for one line.
+// readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, which would make the program larger for one
+// line.
 func readyz(ctx context.Context, connection net.Conn) (string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := connection.SetDeadline(deadline); err != nil {

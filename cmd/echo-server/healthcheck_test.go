@@ -84,7 +84,7 @@ func TestReadyzResponses(t *testing.T) {
 		near, far := net.Pipe()
 		go func() {
 			_, _ = http.ReadRequest(bufio.NewReader(far))
-			_, _ = io.WriteString(far, response) // the client may have read enough
+			_, _ = io.WriteString(far, response) // the client may already have closed the connection
 			_ = far.Close()
 		}()
 		if got, err := readyz(t.Context(), near); got != want || (err == nil) != (want != "") {
@@ -94,7 +94,7 @@ func TestReadyzResponses(t *testing.T) {
 	}
 }
 
-// TestReadyzTimeout asks a server that does not respond.
+// TestReadyzTimeout queries a server that does not respond.
 func TestReadyzTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

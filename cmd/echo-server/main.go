@@ -21,7 +21,7 @@ var version = "dev"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
-		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves other codes
+		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves the other exit codes
 		return
 	}
 	settings, err := server.ParseSettings(version, os.Args[1:], os.Environ(), os.Stdout)
@@ -32,7 +32,7 @@ func main() {
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
-// exitOn exits the process with a code if there is an error, and prints it. Asking for the help or the version is none.
+// If there is an error, exitOn prints it and exits the process with a code. A request for the help or the version is not an error.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:

@@ -1,5 +1,5 @@
-// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes. It is /usr/bin/gather in the image for
-// `oc adm must-gather --image`, and works with the kubeconfig of kubectl, too.
+// gather collects data for diagnosing problems with the Echo Operator and its Echoes. It is /usr/bin/gather in the image for `oc adm
+// must-gather --image`, and also works with kubectl's kubeconfig.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 var version = "dev"
 
 func main() {
-	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are reported
+	klog.SetLogger(logr.Discard()) // gather reports errors itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := mustgather.Run(ctx, version, os.Args[1:], os.Getenv, os.Stdout)
 	stop()

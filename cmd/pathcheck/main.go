@@ -1,5 +1,5 @@
-// pathcheck finds out what the path to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends requests
-// to a URL that leads to an Echo, and compares what arrived with what was sent.
+// pathcheck determines what the path to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends
+// requests to a URL that leads to an Echo, and compares what arrived with what was sent.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not or no Echo responds, 2 for an
-// error. With a verdict it is 0 as soon as that is written.
+// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not met or no Echo responds, 2 for an
+// error. With a verdict, the code is 0 once the verdict has been written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)

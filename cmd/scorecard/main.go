@@ -1,4 +1,4 @@
-// echo-scorecard runs one of the scorecard tests of the Echo Operator: of its bundle, or of the operator that runs in the cluster.
+// echo-scorecard runs one of the Echo Operator's scorecard tests, which check its bundle or the operator that runs in the cluster.
 // Scorecard runs it in a pod with the bundle in /bundle, and parses its output as the result.
 package main
 
@@ -33,7 +33,7 @@ func main() {
 		commandline.Report(os.Stderr, flags.Name(), err)
 		os.Exit(2)
 	}
-	// The log of a pod includes stderr, but scorecard expects only the result.
+	// A pod's log includes stderr, but scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

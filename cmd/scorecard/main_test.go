@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
-// TestMainPrintsAResult checks that nothing but a result is printed, even of a test that cannot run: scorecard reads all of it.
+// TestMainPrintsAResult checks that only a result is printed, even if the test cannot run: scorecard reads the whole output.
 func TestMainPrintsAResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")

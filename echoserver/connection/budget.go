@@ -6,42 +6,42 @@ import (
 	"sync/atomic"
 )
 
-// What connections and requests hold, in bytes. TestFloods measures whether the sums are enough.
+// The memory that connections and requests hold, in bytes. TestFloods checks by measurement that the sums are large enough.
 const (
-	// Cost is what a connection and its first request hold: buffers, the stacks of goroutines, a short header and a short body.
+	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header and a short body.
 	Cost = 24 << 10
-	// TLSConnectionCost is what a connection with TLS holds.
+	// TLSConnectionCost is the memory that a TLS connection holds.
 	TLSConnectionCost = Cost + 40<<10
-	// http2Cost is what a connection holds in addition if its protocol is HTTP/2: receive windows, frames, and includedStreams requests. A
-	// header that net/http decodes comes on top.
+	// http2Cost is the memory that an HTTP/2 connection holds in addition: receive windows, frames, and includedStreams requests. It does not
+	// include the header that net/http decodes.
 	http2Cost = 136 << 10
-	// includedStreams is how many requests in progress the cost of an HTTP/2 connection includes.
+	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection includes.
 	includedStreams = 4
-	// RequestCost is what each further request holds, besides its header and its body.
+	// RequestCost is the memory that each further request holds, in addition to its header and its body.
 	RequestCost = 16 << 10
-	// IncludedHeader is how much of a header the cost of a connection or request includes.
+	// IncludedHeader is the size of the header that the cost of a connection or request includes.
 	IncludedHeader = 4 << 10
-	// IncludedResponse is how much of a response the cost of a request includes.
+	// IncludedResponse is the size of the response that the cost of a request includes.
 	IncludedResponse = 4 << 10
-	// FieldCost is what a field of a header holds besides its name and its value: the entry of a map, and a slice.
+	// FieldCost is the memory that a header field holds in addition to its name and its value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is how often a longer header is held besides the response: as read, and as parsed.
+	// HeaderFactor is the number of copies of a longer header in memory, in addition to the response: as read, and as parsed.
 	HeaderFactor = 2
-	// unlimitedMemory is the memory that the budget is a part of if the process has no memory limit.
+	// unlimitedMemory is the memory from which the budget is calculated if the process has no memory limit.
 	unlimitedMemory = 512 << 20
 )
 
-// OverBudget is the reason of a rejection because of the budget.
+// OverBudget is the reason for a rejection because of the budget.
 const OverBudget = "the server holds as much as its memory allows: try again later"
 
-// Budget bounds the bytes that connections and requests hold, so that the process stays below its memory limit, whatever clients send.
+// Budget bounds the bytes that connections and requests hold, so that the process stays below its memory limit no matter what clients send.
 // The rest of the memory is for garbage and the Go runtime.
 type Budget struct {
 	Connections Pool
 	Requests    Pool
 }
 
-// NewBudget returns a budget for a memory limit in bytes: a quarter of it each for connections and for requests.
+// NewBudget returns a budget for a memory limit in bytes: a quarter of the limit for connections, and a quarter for requests.
 func NewBudget(memory int64) *Budget {
 	b := &Budget{}
 	b.Connections.Limit = memory / 4
@@ -49,7 +49,7 @@ func NewBudget(memory int64) *Budget {
 	return b
 }
 
-// AvailableMemory returns the soft memory limit of the process in bytes, which comes from the cgroup or GOMEMLIMIT.
+// AvailableMemory returns the soft memory limit of the process in bytes, which the cgroup or GOMEMLIMIT sets.
 func AvailableMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit
@@ -57,16 +57,16 @@ func AvailableMemory() int64 {
 	return unlimitedMemory
 }
 
-// Pool is a number of bytes that can be taken and given back.
+// Pool is a number of bytes that can be acquired and released.
 type Pool struct {
 	Limit int64
 	Used  atomic.Int64
 }
 
-// Acquire takes bytes if they are available.
+// Acquire acquires bytes if they are available.
 func (p *Pool) Acquire(bytes int64) bool { return p.acquireWithin(bytes, p.Limit) }
 
-// AcquireLarge takes bytes for what is large or lasts long. It leaves a quarter of the pool to ordinary requests.
+// AcquireLarge acquires bytes for large or long-lived requests. It leaves a quarter of the pool to ordinary requests.
 func (p *Pool) AcquireLarge(bytes int64) bool { return p.acquireWithin(bytes, p.Limit/4*3) }
 
 func (p *Pool) acquireWithin(bytes, limit int64) bool {
@@ -77,5 +77,5 @@ func (p *Pool) acquireWithin(bytes, limit int64) bool {
 	return false
 }
 
-// Release gives bytes back.
+// Release returns bytes to the pool.
 func (p *Pool) Release(bytes int64) { p.Used.Add(-bytes) }

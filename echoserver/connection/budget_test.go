@@ -38,6 +38,6 @@ func TestPool(t *testing.T) {
 	}
 	p.Release(100)
 	if !p.AcquireLarge(75) {
-		t.Error("what was given back cannot be taken")
+		t.Error("released bytes cannot be acquired")
 	}
 }

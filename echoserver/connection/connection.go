@@ -12,67 +12,67 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// PlainText is the media type of texts.
+// PlainText is the media type of plain text.
 const PlainText = "text/plain; charset=utf-8"
 
-// The reasons of rejections because of a limit.
+// The reasons for rejections because of a limit.
 const (
-	LimitConnections = "connections" // too many of them
+	LimitConnections = "connections" // too many connections
 	LimitHeader      = "header"      // too long, or with too many fields
 	LimitMemory      = "memory"      // the budget is used up
 )
 
-// errRejected ends a connection whose request was rejected before it was parsed. It has the type to which net/http does not respond.
-var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was refused")}
+// errRejected ends a connection whose request was rejected before it was parsed. net/http sends no response to an error of this type.
+var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was rejected")}
 
-// Bounds is what the connections of the public ports share.
+// Bounds holds the limits and counters that all connections to the public ports share.
 type Bounds struct {
 	Budget *Budget
 	// OpenConnections is the number of connections.
 	OpenConnections *atomic.Int64
-	// Reporter counts what is rejected because of a limit, and reports what net/http rejects.
+	// Reporter counts the requests that are rejected because of a limit, and reports those that net/http rejects.
 	Reporter       *rejections.Reporter
 	MaxHeaderBytes int
 	Log            *slog.Logger
 }
 
-// Connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
-// the number of fields and the request line of HTTP/1, which net/http does not bound.
+// Connection is a client's connection. It accounts for the memory that a client makes the server hold before a handler is called. It also
+// limits the number of fields and the length of the request line in HTTP/1, which net/http does not limit.
 type Connection struct {
 	net.Conn
 	bounds  *Bounds
-	release func() // gives the place of the connection back, once
+	release func() // called once, when the connection is closed
 
 	closed         atomic.Bool
-	cost           atomic.Int64 // taken from budget.connections, in bytes
-	reservedHeader atomic.Int64 // taken from budget.requests, in bytes
+	cost           atomic.Int64 // acquired from budget.connections, in bytes
+	reservedHeader atomic.Int64 // acquired from budget.requests, in bytes
 	inProgress     atomic.Int64 // requests
 	rejecting      atomic.Int64 // requests that are rejected because of the budget
 
-	inHeader atomic.Bool // of HTTP/1
-	handled  atomic.Bool // a handler has the request of HTTP/1, so that a response is the handler's
+	inHeader atomic.Bool // only in HTTP/1
+	handled  atomic.Bool // a handler has the HTTP/1 request, so that the response comes from the handler
 
-	// What follows is used by one goroutine at a time: that which reads.
+	// Only the goroutine that reads uses the following fields.
 	isHTTP2   bool
-	frames    *rejections.Frames // of HTTP/2
+	frames    *rejections.Frames // only in HTTP/2
 	header    rawHeader
 	rejection error // ends the connection
 }
 
-// accept returns the connection of a client, or false if the budget does not allow one more. left is called when it is closed.
+// accept returns a client's connection, or false if the budget does not allow one more. left is called when the connection is closed.
 func accept(c net.Conn, cost int64, b *Bounds, left func()) (*Connection, bool) {
 	accepted := &Connection{Conn: c, bounds: b, release: sync.OnceFunc(left)}
 	accepted.inHeader.Store(true)
 	return accepted, accepted.acquire(&b.Budget.Connections, &accepted.cost, cost)
 }
 
-// acquire takes bytes until the connection is closed, and adds them to held.
+// acquire acquires bytes until the connection is closed, and adds them to held.
 func (c *Connection) acquire(p *Pool, held *atomic.Int64, bytes int64) bool {
 	if !p.Acquire(bytes) {
 		return false
 	}
 	held.Add(bytes)
-	if c.closed.Load() { // by another goroutine, which may have missed them
+	if c.closed.Load() { // by another goroutine, which may not have released these bytes
 		c.releaseAll()
 	}
 	return true
@@ -87,7 +87,7 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is for http.Server.ConnContext, so that handlers find the connection of a request.
+// WithConnection is for http.Server.ConnContext, so that handlers can find the request's connection.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -98,7 +98,7 @@ func Of(r *http.Request) *Connection {
 	return c
 }
 
-// Handle wraps the handler of an http.Server. When a handler is called, the header of HTTP/1 was parsed, and what follows is a body.
+// Handle wraps the handler of an http.Server. When the handler is called, the HTTP/1 header has been parsed, and a body follows.
 func Handle(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := Of(r); c != nil && !c.isHTTP2 {
@@ -109,8 +109,8 @@ func Handle(handler http.Handler) http.Handler {
 	})
 }
 
-// FieldNames returns the names of the fields in the header of a request of HTTP/1, in the order and case in which they were sent. It
-// returns false if they are not known.
+// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. It returns false if they
+// are not known.
 func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	if r.ProtoMajor != 1 || !c.header.isOf(r) {
 		return nil, false
@@ -118,17 +118,17 @@ func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	return c.header.names(), true
 }
 
-// BeginStream counts a request of HTTP/2 that is in progress. It returns whether the cost of the connection includes it.
+// BeginStream counts an HTTP/2 request in progress. It returns whether the cost of the connection includes the request.
 func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
 
-// EndStream ends what beginStream has begun.
+// EndStream undoes BeginStream.
 func (c *Connection) EndStream() { c.inProgress.Add(-1) }
 
-// BeginRejection counts a request of HTTP/2 that is rejected because of the budget. It returns false if there are too many: clients that do
-// not read would make rejections expensive.
+// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if there are too many: clients that do
+// not read responses would make rejections expensive.
 func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
 
-// EndRejection ends what beginRejection has begun.
+// EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
 // TrackState is for http.Server.ConnState: when an HTTP/1 connection becomes idle, the next header begins.
@@ -149,8 +149,8 @@ func (c *Connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends the sending side, after which the client can still be read. net/http and WebSockets do so before they close a
-// connection whose client may be sending: it would be reset, and the client might lose the end of the response.
+// CloseWrite closes the sending side; the server can still read from the client. net/http and WebSockets call it before they close a
+// connection whose client may be sending. Otherwise a reset could make the client lose the end of the response.
 func (c *Connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

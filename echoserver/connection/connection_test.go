@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestConnection_rejectedEnds checks that nothing of a refused connection is read, even if there is memory for it later: net/http reads
-// again after it has looked for HTTP/2, and would take its frames for a request line.
+// TestConnection_rejectedEnds checks that nothing more is read from a rejected connection, even if memory for it becomes available later.
+// After its check for HTTP/2, net/http reads again, and would mistake the frames for a request line.
 func TestConnection_rejectedEnds(t *testing.T) {
 	near, far := net.Pipe()
 	go func() {

@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// DefaultHeaderBytes is the default of the maximum size of a header, in bytes: cookies of a login are often larger than 16 KiB.
+	// DefaultHeaderBytes is the default maximum size of a header, in bytes. Login cookies are often larger than 16 KiB.
 	DefaultHeaderBytes = 32 << 10
 	// leastHeaderBytes is the lower bound of the setting.
 	leastHeaderBytes = 8 << 10
 	// MostHeaderBytes is the upper bound of the setting.
 	MostHeaderBytes = 64 << 10
-	// DecoderFactor is how many times the maximum net/http decodes. Beyond, it ends a connection of HTTP/2 with all its streams; up to there,
-	// the handler rejects the one request.
+	// DecoderFactor is the size up to which net/http decodes a header, as a multiple of the maximum. net/http closes an HTTP/2 connection with
+	// a larger header, and so ends all its streams. Up to that size, the handler rejects only the one request.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100
-	// MaxRequestLine is the maximum length of the first line of a request, in bytes.
+	// MaxRequestLine is the maximum length of a request's first line, in bytes.
 	MaxRequestLine = 8 << 10
-	// maxLoggedField is how much of the name of a field is logged, in bytes.
+	// maxLoggedField is the maximum length at which a field name is logged, in bytes.
 	maxLoggedField = 64
 )
 
-// HeaderSize is the size of the header of a request, as HTTP/1.1 writes it, so that HTTP/2 has the same limits.
+// HeaderSize is the size of a request's header as HTTP/1.1 writes it, so that HTTP/2 has the same limits.
 type HeaderSize struct {
-	Bytes       int64 // with the request line
-	requestLine int64 // without its end
+	Bytes       int64 // including the request line
+	requestLine int64 // without the line break
 	Fields      int
 }
 
-// Rejection is the reason why a request is rejected for its header.
+// Rejection contains the reason why a request is rejected because of its header.
 type Rejection struct {
 	Status int
 	limit  int
@@ -73,10 +73,10 @@ func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 	return size, longestField
 }
 
-// separators is the length of what HTTP/1.1 writes between and after the name and the value of a field, in bytes.
+// separators is the length of the characters that HTTP/1.1 writes between and after a field's name and value, in bytes.
 const separators = len(": \r\n")
 
-// FieldsSize returns the size of fields, and the name of the longest one, cut to maxLoggedField.
+// FieldsSize returns the size of fields, and the name of the longest one, truncated to maxLoggedField.
 func FieldsSize(fields http.Header) (size HeaderSize, longestField string) {
 	longest := 0
 	for name, values := range fields {

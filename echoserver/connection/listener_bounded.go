@@ -4,11 +4,11 @@ import (
 	"net"
 )
 
-// maxConnections is how many connections the public ports have together.
+// maxConnections is the maximum number of connections to all public ports together.
 const maxConnections = 4096
 
-// boundedListener immediately closes connections over its limit or over the budget, so that a load balancer tries another pod. Connections
-// that wait to be accepted would hang.
+// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If such
+// connections had to wait to be accepted, they would hang.
 type boundedListener struct {
 	net.Listener
 	bounds *Bounds

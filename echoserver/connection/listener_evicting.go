@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// EvictingSet bounds a number of connections. The oldest one makes room for a new one: clients that keep theirs for long could
-// otherwise keep all others out with a few connections.
+// EvictingSet limits the number of connections. It closes the oldest one to make room for a new one: otherwise clients that keep a few
+// connections open for a long time could lock out all others.
 type EvictingSet struct {
-	// Limit is the number.
+	// Limit is the maximum number of connections.
 	Limit int
-	// Evicted is called when a connection has made room.
+	// Evicted is called when a connection has been closed to make room.
 	Evicted func()
 
 	mutex sync.Mutex

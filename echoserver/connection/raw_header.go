@@ -9,31 +9,32 @@ import (
 )
 
 const (
-	// maxEmptyLines is how much is skipped before a request line, in bytes. net/http skips as much after a POST.
+	// maxEmptyLines is the maximum length of the line breaks that are skipped before a request line, in bytes. net/http skips as many after a
+	// POST.
 	maxEmptyLines = 4
 	// readerSize is the size of the buffer into which net/http reads from a connection, in bytes.
 	readerSize = 4096
 )
 
-// preface is the part of what an HTTP/2 connection begins with (RFC 9113, 3.4) that looks like a header.
+// preface is the part of the HTTP/2 connection preface (RFC 9113, 3.4) that looks like a header.
 const preface = "PRI * HTTP/2.0\r\n\r\n"
 
 // rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and does not keep their order.
 type rawHeader struct {
 	data        []byte // up to the empty line
 	requestLine int    // length, in bytes
-	lines       int    // number of complete ones
+	lines       int    // number of complete lines
 	ended       bool   // the empty line was read
 
 	line       int    // length of the line that is not complete
-	emptyLines []byte // that were skipped before it
-	begun      bool   // not the first one of its connection
-	isPartial  bool   // its beginning may have been read with the request before
-	deadlines  int    // how many were set since the request before
+	emptyLines []byte // the line breaks that were skipped before the request line
+	begun      bool   // not the first header of its connection
+	isPartial  bool   // its beginning may have been read with the previous request
+	deadlines  int    // how many were set since the previous request
 
 	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
 	hasAhead bool
-	held     byte // the same, but net/http does not get it yet: it may be an empty line
+	held     byte // like ahead, but net/http does not get it yet: it may be an empty line
 	isHeld   bool
 }
 
@@ -49,15 +50,15 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate is called before each piece with the space in the buffer of net/http. While net/http waits for a header, with the first deadline,
-// the buffer is empty but for the byte that was read ahead, or it contains the beginning of the header.
+// locate is called before each piece with the free space in net/http's buffer. While net/http waits for a header, with the first deadline,
+// the buffer is empty except for the byte that was read ahead, or it contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
 	}
 }
 
-// skipEmptyLines returns how much of the first piece is to be skipped (RFC 9112, 2.2).
+// skipEmptyLines returns how many bytes of the first piece to skip (RFC 9112, 2.2).
 func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 	if len(h.data) > 0 || h.isPartial {
 		return 0
@@ -71,8 +72,8 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 
 func isLineEnd(b byte) bool { return b == '\r' || b == '\n' }
 
-// lookAhead takes a byte that follows a request. It returns how many bytes net/http gets: an end of a line is held back until locate knows
-// whether it is before a header or within one.
+// lookAhead takes a byte that follows a request. It returns how many bytes net/http gets: a line break is held back until locate knows
+// whether it comes before a header or within one.
 func (h *rawHeader) lookAhead(next byte) int {
 	if isLineEnd(next) {
 		h.held, h.isHeld = next, true
@@ -82,7 +83,7 @@ func (h *rawHeader) lookAhead(next byte) int {
 	return 1
 }
 
-// isRead reports whether there is a header, or the server has had one.
+// isRead reports whether any part of a header has been read, now or earlier on this connection.
 func (h *rawHeader) isRead() bool { return h.begun || len(h.data)+len(h.emptyLines) > 0 }
 
 // add adds a piece and returns what follows the header: a body, another request, or HTTP/2.
@@ -113,13 +114,13 @@ func (h *rawHeader) addPart(part []byte, isEnd bool) {
 	}
 }
 
-// isPreface reports whether this is the beginning of an HTTP/2 connection.
+// isPreface reports whether the header is the beginning of an HTTP/2 connection.
 func (h *rawHeader) isPreface() bool {
 	return h.ended && !h.begun && string(h.data) == preface
 }
 
-// isOf reports whether this is the whole header of a request. A client can send requests before it has the responses to earlier ones; then
-// net/http has read more than one.
+// isOf reports whether this is a request's whole header. A client can send requests before it has received the responses to earlier ones;
+// then net/http has read more than one header.
 func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false
@@ -131,7 +132,7 @@ func (h *rawHeader) isOf(r *http.Request) bool {
 	return ok && len(rest) > 1 && (rest[1] == '\r' || rest[1] == '\n')
 }
 
-// names returns the names of the fields in their order and case.
+// names returns the field names in their original order and case.
 func (h *rawHeader) names() []string {
 	_, fields, _ := strings.Cut(string(h.data), "\n")
 	names := make([]string, 0, max(0, h.lines-2))
@@ -145,7 +146,7 @@ func (h *rawHeader) names() []string {
 	return names
 }
 
-// size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
+// size returns the sizes of what has been read. If the beginning of the header is unknown, the size has no request line.
 func (h *rawHeader) size() HeaderSize {
 	// without the request line, Host and the empty line
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
@@ -155,7 +156,7 @@ func (h *rawHeader) size() HeaderSize {
 	return s
 }
 
-// longestField returns the name of the longest field, cut to maxLoggedField. The last one may be incomplete. The name is empty if the
+// longestField returns the name of the longest field, truncated to maxLoggedField. The last one may be incomplete. The name is empty if the
 // longest line continues the value of another field, which may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestRawHeader gives the same texts in pieces of each size: what is found must not depend on it.
+// TestRawHeader passes each text in pieces of every size: the result must not depend on the size.
 func TestRawHeader(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, rest string

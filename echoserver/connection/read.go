@@ -12,12 +12,12 @@ import (
 
 // Read implements net.Conn.
 func (c *Connection) Read(p []byte) (int, error) {
-	if c.rejection != nil { // net/http reads again after it has looked for HTTP/2
+	if c.rejection != nil { // net/http reads again after its check for HTTP/2
 		return 0, c.rejection
 	}
 	if c.isHTTP2 {
-		// net/http decodes the headers of up to five times as many requests as a connection can have in progress, if clients reset them.
-		// Their handlers run first, so that they end or are accounted for.
+		// If clients reset requests, net/http decodes the headers of up to five times as many requests as a connection can have in progress. The
+		// scheduler runs their handlers first, so that these requests end or are accounted for.
 		runtime.Gosched()
 		return c.Conn.Read(p)
 	}
@@ -47,7 +47,7 @@ func (c *Connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline implements net.Conn. net/http sets one to wait for a header, and another one to parse it.
+// SetReadDeadline implements net.Conn. net/http sets one deadline while it waits for a header, and another while it parses the header.
 func (c *Connection) SetReadDeadline(deadline time.Time) error {
 	if c.inHeader.Load() {
 		c.header.deadlines++
@@ -55,7 +55,7 @@ func (c *Connection) SetReadDeadline(deadline time.Time) error {
 	return c.Conn.SetReadDeadline(deadline)
 }
 
-// receive reads the byte that was held back, or from the connection.
+// receive returns the byte that was held back, or reads from the connection.
 func (c *Connection) receive(p []byte) (int, error) {
 	if c.header.isHeld {
 		c.header.isHeld = false
@@ -65,14 +65,14 @@ func (c *Connection) receive(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// meter accounts for a piece of a header of HTTP/1, or finds that the protocol is another one.
+// meter accounts for a piece of an HTTP/1 header, or detects another protocol.
 func (c *Connection) meter(piece []byte) error {
 	c.header.add(piece)
 	c.inHeader.Store(!c.header.ended)
 	switch {
 	case c.header.isPreface():
 		return c.upgrade()
-	case !c.header.begun && rejections.IsTLS(c.header.data): // net/http would wait for the end of a line
+	case !c.header.begun && rejections.IsTLS(c.header.data): // net/http would wait for a line break
 		return c.report(rejections.Rejection{Protocol: "TLS", Status: http.StatusBadRequest, Reason: rejections.ReasonTLS,
 			Detail: rejections.DetailTLS})
 	}
@@ -88,7 +88,7 @@ func (c *Connection) meter(piece []byte) error {
 	return nil
 }
 
-// upgrade accounts for a connection of HTTP/2.
+// upgrade accounts for an HTTP/2 connection.
 func (c *Connection) upgrade() error {
 	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
 		c.bounds.Reporter.Count(LimitMemory)
@@ -99,11 +99,11 @@ func (c *Connection) upgrade() error {
 	return nil
 }
 
-// rejectLate reports a header that net/http awaits no longer, and to which it does not respond.
+// rejectLate reports a header for which net/http no longer waits, and to which it does not respond.
 func (c *Connection) rejectLate(err error) {
 	if c.inHeader.Load() && len(c.header.data) > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.bounds.Reporter.Report(rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "HTTP/1",
 			Reason: rejections.ReasonIncomplete, Detail: "the end of the header did not arrive in time"})
-		c.rejection = err // net/http reads again after it has looked for HTTP/2
+		c.rejection = err // net/http reads again after its check for HTTP/2
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends requests as a whole and in pieces. No byte may get lost, and each response is a handler's or is reported.
+// FuzzRequests sends requests as a whole and in pieces. No byte may get lost, and each response must come from a handler or be reported.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	f.Add(plain+plain, uint8(3), uint8(30), false)
@@ -43,7 +43,7 @@ func FuzzRequests(f *testing.F) {
 		want := requestsIn(sent)
 		cut := min(len(sent), int(first))
 		again := min(len(sent), cut+int(second))
-		whole := 0 // how many requests get to handlers
+		whole := 0 // how many requests reach handlers
 		for _, pieces := range [][]string{{sent}, {sent[:cut], sent[cut:again], sent[again:]}} {
 			synctest.Test(t, func(t *testing.T) {
 				got := exchange(t, pieces, slow)
@@ -59,7 +59,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// TestConnection_emptyLines sends them while a handler has the request before, when net/http reads one byte.
+// TestConnection_emptyLines sends empty lines while a handler has the previous request, when net/http reads one byte.
 func TestConnection_emptyLines(t *testing.T) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	for _, pieces := range [][]string{{plain, "\r\n" + plain}, {plain, "\r", "\n" + plain},
@@ -73,7 +73,7 @@ func TestConnection_emptyLines(t *testing.T) {
 	}
 }
 
-// requestsIn returns the requests in a text, after any number of empty lines each.
+// requestsIn returns the requests in a text. Any number of empty lines can precede each request.
 func requestsIn(sent string) (found []string) {
 	for rest := bufio.NewReader(strings.NewReader(sent)); ; {
 		for {
@@ -100,7 +100,7 @@ func describe(r *http.Request) (string, error) {
 	return fmt.Sprintf("%s %s %q\n", r.Method, r.RequestURI, body), err
 }
 
-// exchanged is what happened on a connection.
+// exchanged describes what happened on a connection.
 type exchanged struct {
 	handled             []string // by handlers
 	responses, reported int
@@ -108,7 +108,8 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends pieces to a server, each when the one before was handled, or while a slow handler has it.
+// exchange sends pieces to a server. It sends each piece when the previous one has been handled, or while a slow handler still has that
+// one.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

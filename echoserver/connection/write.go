@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Write implements net.Conn. It finds responses that no handler wrote.
+// Write implements net.Conn. It detects responses that no handler wrote.
 func (c *Connection) Write(p []byte) (int, error) {
 	switch {
 	case c.isHTTP2:
@@ -23,7 +23,7 @@ func (c *Connection) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// replace sends a response that says why net/http rejects a request, instead of one that says less.
+// replace sends a response that explains why net/http rejects a request, instead of net/http's less specific one.
 func (c *Connection) replace(response []byte) (int, error) {
 	if c.rejection == nil { // this is the beginning of the response
 		line, _, _ := bytes.Cut(response, []byte("\r\n"))
@@ -33,20 +33,20 @@ func (c *Connection) replace(response []byte) (int, error) {
 	return len(response), nil
 }
 
-// report reports a request that no handler gets, and responds to it.
+// report reports a request that does not reach a handler, and responds to it.
 func (c *Connection) report(what rejections.Rejection) error {
 	what.Remote = c.RemoteAddr().String()
 	c.bounds.Reporter.Report(what)
 	return c.respond(what.Status, what.Detail)
 }
 
-// reject responds to a request that is over a limit.
+// reject responds to a request that exceeds a limit.
 func (c *Connection) reject(status int, reason, why string) error {
 	c.bounds.Reporter.Count(reason)
 	return c.respond(status, why)
 }
 
-// respond responds to a request that no handler gets, and ends the connection.
+// respond responds to a request that does not reach a handler, and ends the connection.
 func (c *Connection) respond(status int, why string) error {
 	text := "echo-server: " + why + "\n"
 	retry := ""
@@ -63,7 +63,7 @@ func (c *Connection) respond(status int, why string) error {
 	return errRejected
 }
 
-// Linger ends the sending side of a connection, and waits until the client has the response. What the client still sends is not parsed.
+// Linger closes the sending side of a connection, and waits until the client has the response. It discards what the client still sends.
 func Linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
 	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(LingerTimeout))) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Applied lists the controls that changed a response, so that users can distinguish it from a response of a gateway.
+// Applied lists the controls that changed a response, so that users can distinguish it from a gateway's response.
 type Applied []appliedControl
 
 type appliedControl struct {
@@ -52,7 +52,7 @@ func (a Applied) String() string {
 func (a Applied) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // who encodes the whole does that
+	encoder.SetEscapeHTML(false) // the caller that encodes the whole does that
 	separator := byte('{')
 	for _, control := range a {
 		if control.isHidden {

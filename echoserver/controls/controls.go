@@ -15,9 +15,9 @@ const (
 	queryPrefix  = "echo."
 	headerPrefix = "X-Echo-"
 
-	// maxSetHeaders is how many headers a request can set.
+	// maxSetHeaders is the maximum number of headers that a request can set.
 	maxSetHeaders = 32
-	// maxSetBytes is the maximum size of the names and values of these headers together.
+	// maxSetBytes is the maximum total size of the names and values of these headers.
 	maxSetBytes = 8 << 10
 )
 
@@ -25,23 +25,23 @@ const (
 type Controls struct {
 	Status     int           // 0 means 200
 	Delay      time.Duration // 0 means none
-	delayUpTo  time.Duration // if it is longer than delay, the delay is between the two
+	delayUpTo  time.Duration // if it is longer than Delay, the delay is between the two
 	Headers    []Header
 	Size       *int            // the size of the text that replaces the echo; nil means the echo
-	Format     format          // empty means by the Accept header
+	Format     format          // if it is empty, the Accept header determines the format
 	Body       string          // replaces the echo, unless it is empty; a request cannot set it
 	Connection ConnectionFault // empty means that the response is sent
 	percentage int             // the share of the requests to which the controls apply; 0 means all
 	EarlyHints bool            // whether a response with status 103 comes first
 	Handshake  bool            // whether the first message of a WebSocket is the echo of its handshake
-	failures   int             // to how many requests with the same key the controls apply; 0 means all
+	failures   int             // the number of requests with the same key to which the controls apply; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
 	requested  requested
 }
 
-// requested describes the controls of a request, as opposed to the defaults.
+// requested describes a request's controls, as opposed to the defaults.
 type requested struct {
-	names      []string // without prefix; those in headers come first
+	names      []string // without prefix; controls in headers come first
 	setHeaders int
 	setBytes   int
 }
@@ -52,8 +52,8 @@ type Header struct {
 	Value string `json:"value"`
 }
 
-// with returns the controls of a request, with c as the defaults. The query takes precedence over headers. Errors contain the name of
-// the control and describe the valid values.
+// with returns the request's controls, with c as the defaults. The query takes precedence over headers. Errors contain the name of the
+// control and describe the valid values.
 func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
 	if policy == None {
 		return c, nil
@@ -75,7 +75,7 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// requestedBy returns the controls of a request with these headers and this query, or the error of the query.
+// requestedBy returns the controls of a request with these headers and this query, or the error from parsing the query.
 func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr error, policy Policy) (Controls, error) {
 	if err := c.fromHeaders(headers, policy); err != nil {
 		return c, err
@@ -123,8 +123,8 @@ func (c *Controls) set(name string, values []string, policy Policy) error {
 	return row.set(c, values, policy)
 }
 
-// addRequested records that the request has a control. The first one removes the default headers that make caches store the response
-// and send it to others.
+// addRequested records that the request has a control. The first control removes the default headers that make caches store the response
+// and send it to other clients.
 func (c *Controls) addRequested(name string) {
 	if len(c.requested.names) == 0 {
 		c.Headers = withoutCaching(c.Headers)
@@ -137,7 +137,7 @@ func (c *Controls) requests(names ...string) bool {
 	return slices.ContainsFunc(c.requested.names, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// addHeaders adds headers, which replace existing ones of the same names.
+// addHeaders adds headers, which replace existing headers with the same names.
 func (c *Controls) addHeaders(values []string, policy Policy) error {
 	c.requested.setHeaders += len(values)
 	for _, text := range values {

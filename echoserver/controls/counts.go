@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// maxKeys is how many keys of failed requests are remembered.
+	// maxKeys is the maximum number of keys of failed requests that are remembered.
 	maxKeys = 1024
-	// countMemory is how long a key is remembered after its first failure.
+	// countMemory is the time for which a key is remembered after its first failure.
 	countMemory = 5 * time.Minute
 )
 
-// Counts counts the requests with the same key. If there are too many keys, the one that has not been used for the longest time
-// is forgotten.
+// Counts counts requests by key. If there are too many keys, the least recently used one is forgotten.
 type Counts struct {
 	seed maphash.Seed
 
 	mutex  sync.Mutex
 	counts map[uint64]*list.Element // of recent
-	recent *list.List               // of *count; the one used last comes first
+	recent *list.List               // of *count; the most recently used one comes first
 }
 
 type count struct {
@@ -39,8 +38,8 @@ func NewCounts() *Counts {
 	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
 }
 
-// key identifies a request and its repetitions: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query
-// and client. It is a hash, because a query can be long. The number is the number of the fault.
+// key identifies a request and its retries: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query and
+// client. The key is a hash because a query can be long. number is the number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {
@@ -60,7 +59,7 @@ func (c *Counts) Hash(parts ...string) uint64 {
 	return hash.Sum64()
 }
 
-// Next counts a request and returns how many there are with its key, this one included.
+// Next counts a request and returns how many requests have had its key, including this one.
 func (c *Counts) Next(key uint64) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

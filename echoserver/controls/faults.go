@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ConnectionFault is what happens to the connection instead of a whole response.
+// ConnectionFault describes what happens to the connection instead of a complete response.
 type ConnectionFault string
 
 const (
@@ -20,14 +20,14 @@ const (
 // Fault is a deviation from the default response that applies to some requests.
 type Fault struct {
 	percentage       int // 0 means all requests
-	failures         int // to how many requests with the same key it applies; 0 means all
+	failures         int // the number of requests with the same key to which it applies; 0 means all
 	status           int // 0 means the status of the response
 	delay, delayUpTo time.Duration
 	delays           bool // whether the delay replaces the delay of the response
 	connection       ConnectionFault
 }
 
-// requestedFault is the number of the fault that a request defines by its controls. Those of the settings start at 1.
+// requestedFault is the number of the fault that a request's controls define. The numbers of the faults in the settings start at 1.
 const requestedFault = 0
 
 // Chooser chooses the controls of requests.
@@ -35,17 +35,17 @@ type Chooser struct {
 	policy   Policy
 	defaults Controls
 	faults   []Fault
-	client   func(*http.Request) string // returns the address of the client, empty if it is not known
+	client   func(*http.Request) string // returns the client's address, or "" if it is not known
 	Random   func(n int64) int64        // returns a number from 0 to n-1
 	failed   *Counts
 }
 
-// NewChooser returns a chooser. client returns the address of the client of a request, empty if it is not known.
+// NewChooser returns a chooser. client returns the address of a request's client, or "" if the address is not known.
 func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
 	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
-// For returns the controls that apply to a request. Its error is why the controls that the request has are not valid.
+// For returns the controls that apply to a request. If the request's controls are not valid, it returns an error with the reason.
 func (c *Chooser) For(r *http.Request) (Controls, error) {
 	desired, err := c.defaults.with(r, c.policy)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 	return c.decide(r, desired), nil
 }
 
-// decide returns the controls that apply to a request. A request that controls status, delay or connection is exempt from the faults of
-// the settings; all others get the first of these faults that applies.
+// decide returns the controls that apply to a request. A request that sets a control such as status, delay or connection is exempt from the
+// faults in the settings. All other requests get the first of these faults that applies.
 func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
 		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
@@ -75,7 +75,7 @@ func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	return c.chosen(desired)
 }
 
-// applies decides by chance, and by the number of earlier requests with the same key, whether a fault applies to a request.
+// applies decides at random, and from the number of earlier requests with the same key, whether a fault applies to a request.
 func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
 	if percentage != 0 && c.Random(100) >= int64(percentage) {
 		return false
@@ -108,7 +108,7 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes the controls of a request that define a fault, and returns an error if they contradict each other.
+// checkRequestedFault completes a request's controls that define a fault. It returns an error if they contradict each other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
 		return errors.New("connection reset sends no response: it excludes status")

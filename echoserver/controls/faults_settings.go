@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// maxFaults is how many faults the settings can have.
+// maxFaults is the maximum number of faults in the settings.
 const maxFaults = 8
 
-// faultSetting is a fault as the settings specify it.
+// faultSetting is a fault as specified in the settings.
 type faultSetting struct {
 	Percentage           *int    `json:"percentage"`
 	StatusCode           *int    `json:"statusCode"`
@@ -42,7 +42,7 @@ func ParseFaults(text string) ([]Fault, error) {
 	return faults, nil
 }
 
-// parseFault parses a fault. Errors begin with the rest of the path of the field, and a colon.
+// parseFault parses a fault. Errors begin with the rest of the field's path, and a colon.
 func parseFault(data []byte) (Fault, error) {
 	var s faultSetting
 	if err := decodeStrictly(data, &s); err != nil {
@@ -51,7 +51,7 @@ func parseFault(data []byte) (Fault, error) {
 	return s.fault()
 }
 
-// decodeStrictly decodes JSON that has no unknown fields, and nothing after it.
+// decodeStrictly decodes JSON. It rejects unknown fields and anything that follows the JSON value.
 func decodeStrictly(data []byte, target any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

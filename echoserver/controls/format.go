@@ -30,7 +30,7 @@ func AcceptedFormat(accept []string) format {
 	return best
 }
 
-// NamesJSON reports whether the values of Accept name JSON, and not just everything.
+// NamesJSON reports whether the values of Accept name JSON explicitly, and not only as part of a wildcard.
 func NamesJSON(accept []string) bool {
 	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
 }
@@ -41,11 +41,11 @@ type mediaRange struct {
 	quality   float64
 }
 
-// maxRanges is the maximum number of media ranges that are considered. Browsers send about eight.
+// maxRanges is the maximum number of media ranges that are evaluated. Browsers send about eight.
 const maxRanges = 100
 
 func mediaRanges(accept []string) []mediaRange {
-	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients but browsers
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients except browsers
 		return nil
 	}
 	var ranges []mediaRange

@@ -5,11 +5,11 @@ import (
 	"net/url"
 )
 
-// handshake is the name of the only control that applies to WebSockets.
+// handshake is the name of the only control that applies to a WebSocket.
 const handshake = "handshake"
 
-// ForHandshake returns the controls that apply to the handshake of a WebSocket. Its error is why the control that the request has is not
-// valid. The other controls have no meaning there, and are ignored.
+// ForHandshake returns the controls that apply to a WebSocket handshake. If the request's handshake control is not valid, it returns an
+// error with the reason. The other controls have no meaning in a handshake, and are ignored.
 func (c *Chooser) ForHandshake(r *http.Request) (Controls, error) {
 	if c.policy == None {
 		return Controls{}, nil

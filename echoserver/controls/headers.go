@@ -31,8 +31,8 @@ func parseHeader(text string, policy Policy) (Header, error) {
 	return h, nil
 }
 
-// splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is
-// part of the value. It returns lists that are too large as they are, because addHeaders rejects them.
+// splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is part
+// of the value. splitHeaders returns lists that are too large unchanged, because addHeaders rejects them.
 func splitHeaders(lists []string) []string {
 	text := strings.Join(lists, ",")
 	if len(text) > maxSetBytes {
@@ -59,8 +59,8 @@ func splitHeaders(lists []string) []string {
 	return append(headers, text[begin:])
 }
 
-// isEmptyList reports whether a list has only empty elements, which mean nothing (RFC 9110, 5.6.1.2). The client of the Gateway API
-// conformance suite sends such a list with each request that sets no header.
+// isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
+// client sends such a list with each request that sets no header.
 func isEmptyList(values []string) bool {
 	return strings.Trim(strings.Join(values, ","), ", \t") == ""
 }

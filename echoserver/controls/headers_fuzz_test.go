@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// FuzzSplitHeaders compares splitting with a plain implementation.
+// FuzzSplitHeaders compares splitHeaders with a simpler implementation.
 func FuzzSplitHeaders(f *testing.F) {
 	for _, seed := range []string{"A:1,B:2", "x,A:1", "A:b,,,,", ",:", "A:1,b c:2,C:3", "A::,B:"} {
 		f.Add(seed)

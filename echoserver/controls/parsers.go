@@ -13,7 +13,7 @@ func Into[T any](target *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// OneOf returns a function that parses one of some values. The reason of its error follows another text.
+// OneOf returns a function that parses one of several values. The reason in its error follows the quoted text.
 func OneOf[T ~string](reason string, values ...T) func(string) (T, error) {
 	return func(text string) (T, error) {
 		if slices.Contains(values, T(text)) {
@@ -23,7 +23,7 @@ func OneOf[T ~string](reason string, values ...T) func(string) (T, error) {
 	}
 }
 
-// ParseBoolean parses true and false.
+// ParseBoolean parses "true" and "false".
 func ParseBoolean(text string) (bool, error) {
 	switch text {
 	case "true":

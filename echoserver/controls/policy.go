@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Policy is what requests can control.
+// Policy determines what requests can control.
 type Policy string
 
 const (
 	// Safe allows no control that could change what a cache, a proxy or a browser does for others.
 	Safe Policy = "Safe"
-	// Full allows everything but what browsers store. It is for private networks.
+	// Full allows everything except what browsers store. It is for private networks.
 	Full Policy = "Full"
-	// None ignores all controls of requests.
+	// None ignores all controls in requests.
 	None Policy = "None"
 )
 
 // needsFull describes how to allow what Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// parseStatus rejects, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
+// Unless the policy is Full, parseStatus rejects the statuses that make clients show the login prompt of a proxy or a network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if err != nil {
@@ -36,8 +36,8 @@ func (p Policy) parseStatus(text string) (int, error) {
 	return status, nil
 }
 
-// parseConnection rejects faults of the connection unless the policy is Full: gateways send no requests to a server whose connections
-// break, so that a request could keep others from it.
+// Unless the policy is Full, parseConnection rejects connection faults: gateways stop sending requests to a server whose connections break,
+// so that one request could cut other clients off from it.
 func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	if p != Full {
 		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
@@ -45,8 +45,8 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
 }
 
-// parseEarlyHints rejects a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the
-// response to the next request, which may be another client's.
+// Unless the policy is Full, parseEarlyHints rejects a response with status 103. A proxy that does not know this status can mistake what
+// follows for the response to the next request, which may be another client's.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
@@ -54,8 +54,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// checkHeader rejects, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
-// others. The name is canonical.
+// Unless the policy is Full, checkHeader allows only headers that no proxy, cache or browser is known to act upon in a manner that affects
+// other clients. The name is canonical.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -70,16 +70,16 @@ func (p Policy) checkHeader(h Header) error {
 		"such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
 }
 
-// isLocalPath reports whether every client takes a Location for a path on the same origin: browsers ignore tabs, and treat a backslash
+// isLocalPath reports whether every client interprets a Location as a path on the same origin: browsers ignore tabs, and treat a backslash
 // like a slash.
 func isLocalPath(location string) bool {
 	isOther := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
 }
 
-// isOwnName reports whether the canonical name of a header has no meaning to anyone. Names that proxies, content delivery networks and
-// frameworks act upon begin with X-, too, and no list of them is complete. They nearly always have several words after it, such as
-// X-Accel-Redirect. So it accepts one word, unless it is known, and any words after one of a few prefixes.
+// isOwnName reports whether the canonical name of a header has no meaning to any known software. The names that proxies, content delivery
+// networks and frameworks act upon also begin with X-, and no list of them is complete. They nearly always have several words after X-,
+// such as X-Accel-Redirect. So isOwnName accepts a single word that is not known, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
@@ -92,7 +92,8 @@ func isOwnName(name string) bool {
 	return !isKnownWord(first)
 }
 
-// isKnownWord reports whether the name X- and this word has a meaning in some server, cache, framework or their usual configuration.
+// isKnownWord reports whether the name that consists of X- and this word has a meaning in a server, cache or framework, or in their usual
+// configuration.
 func isKnownWord(word string) bool {
 	switch word {
 	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",
@@ -125,6 +126,6 @@ func letsCache(h Header) bool {
 	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
 		return true
 	default:
-		return strings.HasSuffix(name, "Cache-Control") // also of a content delivery network
+		return strings.HasSuffix(name, "Cache-Control") // also the headers of content delivery networks
 	}
 }

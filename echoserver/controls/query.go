@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// queryControls returns the parameters of a query that are controls, by their names without prefix, or nil if there are none. Other
-// parameters may be malformed. It does not split them, because there can be very many.
+// queryControls returns a query's parameters that are controls, by their names without prefix, or nil if there are none. Other parameters
+// may be malformed; it does not split them, because there can be very many.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SetHeaders sets the headers of the controls. They replace the headers of the server, except for Vary: the response depends on what the
-// server lists there, whatever else it depends on. Vary remains one line, because nginx before 1.23 obeys only the last.
+// SetHeaders sets the headers that the controls specify. They replace the server's headers, except for Vary: the response always depends on
+// what the server lists there. Vary remains one line, because nginx before 1.23 obeys only the last line.
 func (c *Controls) SetHeaders(target http.Header) {
 	for _, each := range c.Headers {
 		if !isVary(each) {

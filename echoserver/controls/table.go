@@ -9,21 +9,22 @@ import (
 // control is a row of the table of controls.
 type control struct {
 	name string
-	// set sets the control to the values of a request, as far as the policy allows it; nil if a request cannot set it.
+	// set sets the control to the request's values, as far as the policy allows. It is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
-	// value returns the value that is reported if the control changed a response: a number, a text, true or a list of texts; otherwise nil.
+	// If the control changed a response, value returns the value to report: a number, a text, true or a list of texts. Otherwise it returns
+	// nil.
 	value func(c Controls) any
-	// repeats is whether a request can have it more than once, or as a list in one header.
+	// repeats reports whether a request can have the control more than once, or as a list in one header.
 	repeats bool
-	// isHidden is whether the description of a request leaves it out.
+	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
-	// varies is whether Vary names its header. Percentage and early-hints change nothing without another one: nginx does not cache a response
-	// whose Vary is longer than 128 bytes.
+	// varies reports whether Vary names the control's header. It omits percentage and early-hints, which change nothing without another
+	// control: nginx does not cache a response whose Vary is longer than 128 bytes.
 	varies bool
 }
 
-// table returns all controls. X-Echo-Applied and the description of a request have their order. A new control is a row here and a field of
-// controls.
+// table returns all controls, in the order of X-Echo-Applied and of a request's description. A new control needs a row here and a field in
+// Controls.
 func table() [12]control {
 	return [...]control{
 		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true},
@@ -41,7 +42,7 @@ func table() [12]control {
 	}
 }
 
-// rowOf returns the row of a control, or one that is empty.
+// rowOf returns a control's row, or an empty row.
 func rowOf(name string) control {
 	for _, row := range table() {
 		if row.name == name {
@@ -72,7 +73,7 @@ func Names() []string {
 	return names
 }
 
-// Vary returns the value of Vary: the request headers on which an echo depends. It has no spaces, which would make it longer.
+// Vary returns the value of Vary: the request headers on which an echo depends. It omits spaces to keep the value short.
 func (p Policy) Vary() string {
 	names := []string{"Accept"}
 	for _, row := range table() {

@@ -13,18 +13,18 @@ const (
 	MaxDelay = 30 * time.Second
 	// MaxSize is the maximum size that a request can set, in bytes.
 	MaxSize = 16 << 20
-	// maxFailures is the maximum number of failures before a fault ends.
+	// maxFailures is the highest number of failures after which a fault can end.
 	maxFailures = 1000
 )
 
-// ParseStatus parses the status of a response.
+// ParseStatus parses a response status.
 func ParseStatus(text string) (int, error) { return ParseWhole(text, 200, 599) }
 
 func parsePercentage(text string) (int, error) { return ParseWhole(text, 1, 100) }
 
 func parseFailures(text string) (int, error) { return ParseWhole(text, 1, maxFailures) }
 
-// ParseWhole parses a whole number within bounds.
+// ParseWhole parses an integer within bounds.
 func ParseWhole(text string, least, most int) (int, error) {
 	number, err := strconv.Atoi(text)
 	if err != nil || number < least || number > most {
@@ -33,7 +33,7 @@ func ParseWhole(text string, least, most int) (int, error) {
 	return number, nil
 }
 
-// ParseDelay parses the delay of a response.
+// ParseDelay parses a response delay.
 func ParseDelay(text string) (time.Duration, error) {
 	delay, err := time.ParseDuration(text)
 	if err != nil || delay < 0 || delay > MaxDelay {

@@ -12,12 +12,12 @@ import (
 type Client struct {
 	// Remote is the remote address of the connection: the client, or the last proxy.
 	Remote string `json:"remoteAddress,omitempty"`
-	// Address is the address of the client according to the trusted proxies. It is empty if a trusted proxy hides it.
+	// Address is the client's address according to the trusted proxies. It is empty if a trusted proxy hides the client.
 	Address string `json:"address,omitempty"`
 	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof them.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []ForwardedPair `json:"forwarded,omitempty"`
-	// Certificate is the certificate that the client has shown.
+	// Certificate is the certificate that the client presented.
 	Certificate *Certificate `json:"certificate,omitempty"`
 }
 
@@ -28,12 +28,12 @@ func describeClient(r *http.Request, trusted []netip.Prefix) Client {
 	return c
 }
 
-// ClientAddress returns the address of the client of a request, empty if it is not known.
+// ClientAddress returns the address of a request's client, or "" if it is not known.
 func ClientAddress(r *http.Request, trusted []netip.Prefix) string {
 	return describeClient(r, trusted).Address
 }
 
-// hideRedacted removes the parsed copies of headers that are redacted.
+// hideRedacted removes the parsed copies of redacted headers.
 func (c *Client) hideRedacted(r *Redaction) {
 	if r.Adds("X-Forwarded-For") {
 		c.ForwardedFor = nil

@@ -22,8 +22,8 @@ const (
 	maxParametersOfElement = 16
 )
 
-// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers are one list. Of more than maxChain
-// elements it returns the last ones: those that the nearest proxies added.
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers form one list. If there are more than
+// maxChain elements, it returns the last ones, which the nearest proxies added.
 func parseForwardedFor(values []string) []string {
 	var chain []string
 	for _, value := range slices.Backward(values) {
@@ -40,8 +40,8 @@ func parseForwardedFor(values []string) []string {
 	return chain
 }
 
-// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is not valid or there are more than
-// maxChain, because part of a chain would be misleading. An element without a known parameter counts: its proxy hides what precedes it.
+// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any element is invalid or there are more than
+// maxChain, because a partial chain would be misleading. An element without a known parameter counts: its proxy hides what precedes it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
@@ -61,7 +61,7 @@ func parseForwarded(values []string) []ForwardedPair {
 // forwardedElement is an element that is being parsed.
 type forwardedElement struct {
 	pair  ForwardedPair
-	names []string // of the parameters, in lower case
+	names []string // parameter names, in lower case
 }
 
 // parse parses name=value pairs up to a comma or the end, and returns the rest after the comma.
@@ -88,8 +88,8 @@ func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// add adds a parameter. It returns whether that is valid: each parameter occurs at most once. Those that the RFC does not define can have
-// any value.
+// add adds a parameter. It returns false if the parameter is invalid or occurs more than once. Parameters that the RFC does not define can
+// have any value.
 func (e *forwardedElement) add(name, value string) bool {
 	if slices.Contains(e.names, name) {
 		return false
@@ -112,7 +112,7 @@ func (e *forwardedElement) add(name, value string) bool {
 	return true
 }
 
-// parseValue parses a token or a quoted string (RFC 9110, 5.6), and returns the rest.
+// parseValue parses a token or a quoted string (RFC 9110, 5.6). It returns the value and the rest of the text.
 func parseValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, ",; \t")

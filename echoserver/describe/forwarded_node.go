@@ -23,8 +23,8 @@ func parseNode(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), err == nil
 }
 
-// isNode reports whether a text is a node of Forwarded: an address, "unknown" or an obfuscated identifier, with or without a port (RFC
-// 7239, 6). Without brackets, the last colon of an IPv6 address could be the one before a port.
+// isNode reports whether a text is a Forwarded node: an address, "unknown" or an obfuscated identifier, with or without a port (RFC 7239,
+// 6). Without brackets, the last colon of an IPv6 address could be the one before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
 	if hasPort && !isPort(port) && !isObfuscated(port) {

@@ -33,7 +33,7 @@ func TestParseForwarded(t *testing.T) {
 		"FOR=_a;By=_b;hOST=c;PROTO=d":               {{For: "_a", By: "_b", Host: "c", Proto: "d"}},
 		"for=_A;proto=HTTPS":                        {{For: "_A", Proto: "HTTPS"}},
 		"\tfor=_a\t;\tby=_b\t,\tfor=_c\t":           {{For: "_a", By: "_b"}, {For: "_c"}},
-		`for="_\a"`:                                 {{For: "_a"}}, // an escape without need
+		`for="_\a"`:                                 {{For: "_a"}}, // an unnecessary escape
 		";;for=_a;;by=_b;":                          {{For: "_a", By: "_b"}},
 		"for=_a;x=y;by=_b":                          {{For: "_a", By: "_b"}},
 		"for =_a":                                   nil,
@@ -41,7 +41,7 @@ func TestParseForwarded(t *testing.T) {
 		"for=_a/b":                                  nil,
 		`for=_a"b`:                                  nil,
 		"for=_a, by":                                nil,
-		"for=_a;x=(y)":                              nil,                      // malformed in a parameter that is not known
+		"for=_a;x=(y)":                              nil,                      // malformed in an unknown parameter
 		"for=198.51.100.2, for: 198.51.100.3":       nil,                      // a colon instead of the equals sign
 		"192.0.2.15, for=198.51.100.2":              nil,                      // an address without a name
 		"for=192.0.2.1, x=y":                        {{For: "192.0.2.1"}, {}}, // the proxy that wrote the last element hides its client
@@ -59,7 +59,7 @@ func TestParseForwarded(t *testing.T) {
 	}
 }
 
-// distinctParameters returns parameters that no proxy writes.
+// distinctParameters returns distinct parameters that no proxy writes.
 func distinctParameters(number int) string {
 	var text strings.Builder
 	for i := range number {
@@ -68,8 +68,8 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Those that are not valid have been seen from
-// proxies, or are rejected by others.
+// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Some proxies write the invalid ones, or other
+// implementations reject them.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
 		// each parameter at most once, whatever its case (4)
@@ -120,7 +120,7 @@ func TestParseForwardedFor(t *testing.T) {
 	}
 }
 
-// FuzzForwarded checks that what is understood of a Forwarded, written again as it should be, is understood the same.
+// FuzzForwarded checks that a parsed Forwarded header gives the same result when it is written in the standard form and parsed again.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"for=1.1.1.1;for=2.2.2.2", `by="_a:_b";x=y, x=y;host=""`, "for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,",
 		`host="`} {

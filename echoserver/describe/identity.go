@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Identity contains the pod of the server and where it runs, which the operator sets. The response includes no other environment variables.
+// Identity describes the server's pod and where it runs. The operator sets these environment variables; the response includes no others.
 type Identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
@@ -18,7 +18,7 @@ type Identity struct {
 	Info   map[string]string `json:"-"`
 }
 
-// InfoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
+// InfoPrefix is the prefix of the variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
 const InfoPrefix = "ECHO_INFO_"
 
 // Identify returns the identity that the environment contains.
@@ -41,15 +41,15 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes what shows clients where the server runs: pod, node, addresses, version and uptime. What remains
-// is the information that the author of the Echo wrote.
+// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information that
+// the author of the Echo wrote remains.
 func (a *Response) hideIdentity() {
 	a.Identity = Identity{}
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
 }
 
-// hideProxies removes the remote address, and the address of the client unless a trusted proxy reports it: without one, both can be
-// the address of a proxy within the cluster.
+// hideProxies removes the remote address and, unless a trusted proxy reports it, the client's address. Without a trusted proxy, both can be
+// the address of a proxy in the cluster.
 func (c *Client) hideProxies(trusted []netip.Prefix) {
 	remote, _ := parseNode(c.Remote)
 	address, ok := parseNode(c.Address)

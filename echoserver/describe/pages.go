@@ -31,14 +31,14 @@ func NewPages() Pages {
 	return Pages{Echo: newPage(echoPage), WebSocket: newPage(webSocketPage)}
 }
 
-// page is a static document with a placeholder for data. Its policy allows a browser to execute only the script of the page, and to
-// connect only to this server.
+// page is a static document with a placeholder for data. Its policy allows a browser to execute only the page's script, and to connect only
+// to this server.
 type page struct {
 	head, tail string
 	Policy     string
 }
 
-// newPage returns the page of a document. Its data is inserted after id="data">, if the document contains that.
+// newPage returns a page for a document. If the document contains id="data">, the data is inserted after it.
 func newPage(document string) page {
 	const placeholder = `id="data">`
 	head, tail, found := strings.Cut(document, placeholder)
@@ -50,7 +50,7 @@ func newPage(document string) page {
 			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
 }
 
-// source returns the digest of the content of the only script or style element of the document (Content Security Policy, 2.3.1).
+// source returns the digest of the content of the document's only script or style element (Content Security Policy, 2.3.1).
 func source(document, element string) string {
 	_, after, _ := strings.Cut(document, "<"+element+">")
 	text, _, _ := strings.Cut(after, "</"+element+">")
@@ -58,7 +58,7 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, which is JSON without characters to which HTML gives a meaning, and its length.
+// With returns the page with data, and the length of the whole. The data must be JSON without characters that have a meaning in HTML.
 func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }

@@ -27,7 +27,7 @@ func directives(t *testing.T, policy string) map[string]string {
 	return found
 }
 
-// TestPolicies checks that browsers run and apply exactly what is in the pages.
+// TestPolicies checks that browsers run and apply exactly the scripts and styles in the pages.
 func TestPolicies(t *testing.T) {
 	for name, document := range map[string]string{"echo": echoPage, "WebSocket": webSocketPage} {
 		want := map[string]string{"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
@@ -65,7 +65,7 @@ func TestNewPage(t *testing.T) {
 	}
 }
 
-// TestPageWithData puts text into a page that could end the data's element, and reads it again.
+// TestPageWithData inserts text that could close the data's element into a page, and reads it back.
 func TestPageWithData(t *testing.T) {
 	page := newPage(`<script id="data"></script>`)
 	for name, c := range map[string]struct{ text, forbidden string }{
@@ -92,7 +92,7 @@ func TestPageWithData(t *testing.T) {
 	}
 }
 
-// TestPageReadsFieldsThatExist compares the names in the page's script with those of the response.
+// TestPageReadsFieldsThatExist compares the names in the page's script with the names in the response.
 func TestPageReadsFieldsThatExist(t *testing.T) {
 	var known map[string]any
 	full := fullResponse(t)
@@ -111,7 +111,7 @@ func TestPageReadsFieldsThatExist(t *testing.T) {
 		used[name] = true
 	}
 	for name := range used {
-		if _, ok := known[name]; !ok && name != "format" { // the text without JavaScript names the parameter echo.format
+		if _, ok := known[name]; !ok && name != "format" { // the text for browsers without JavaScript names the parameter echo.format
 			t.Errorf("the script reads %s, which no response has", name)
 		}
 	}
@@ -132,7 +132,7 @@ func rendered(t *testing.T, p *page, data []byte) string {
 	return string(document)
 }
 
-// digestOf returns the source expression for an element, found independently of the program.
+// digestOf returns the source expression for an element, independently of the program's own calculation.
 func digestOf(t *testing.T, document, element string) string {
 	t.Helper()
 	all := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(document, -1)

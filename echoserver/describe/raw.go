@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of values that are listed because they are not UTF-8. All fields of a header and of a trailer fit. The
-	// parameters of a query may not, but the path contains them.
+	// maxRaw is the maximum number of values that are listed because they are not UTF-8. All fields of a header and a trailer fit. A query's
+	// parameters may not fit, but the path contains them.
 	maxRaw = 250
-	// rawCost is how much longer a response becomes by a value in this list, in bytes, in addition to its name and the value itself.
+	// rawCost is the size that a value in this list adds to a response, in bytes, not counting its name and the value itself.
 	rawCost = 80
 )
 
-// Raw is a value of a request that is not UTF-8. Where it is shown, each byte that is not is U+FFFD.
+// Raw is a value in a request that is not UTF-8. The rest of the response shows each invalid byte as U+FFFD.
 type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
-	Index      int    `json:"index"`  // among the values that are shown with the name
+	Index      int    `json:"index"`  // among the values that are shown under the name
 	Base64     []byte `json:"base64"` // null if there is only a name
 	NameBase64 []byte `json:"nameBase64,omitempty"`
 }
@@ -37,8 +37,8 @@ func (l *RawList) Add(where, value string) {
 	}
 }
 
-// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields with names that are UTF-8: JSON would write
-// two names that differ only in other bytes as one.
+// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields whose names are UTF-8: JSON would merge two
+// names that differ only in invalid bytes.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields
@@ -69,7 +69,7 @@ func (l *RawList) append(raw Raw) {
 	}
 }
 
-// mostRaw returns an upper bound of the number of values of a request that are listed.
+// mostRaw returns an upper bound for the number of a request's values that are listed.
 func mostRaw(r *http.Request) int {
 	most := countRaw(r.Header) + countRaw(r.Trailer) + strings.Count(r.URL.RawQuery, "%")
 	for _, text := range []string{r.RequestURI, r.Host, r.Method} {
@@ -83,7 +83,7 @@ func mostRaw(r *http.Request) int {
 	return min(most, maxRaw)
 }
 
-// countRaw returns how many values of fields are not UTF-8. A name that is not counts, too.
+// countRaw returns how many field values are not UTF-8. A name that is not UTF-8 counts, too.
 func countRaw(fields map[string][]string) (count int) {
 	for name, values := range fields {
 		if !utf8.ValidString(name) {
@@ -99,10 +99,10 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText returns a text with U+FFFD for each byte that is not UTF-8, as JSON has it.
+// validText returns a text with U+FFFD in place of each byte that is not UTF-8, as in JSON.
 func validText(text string) string { return strings.Map(validRune, text) }
 
-// validRune is for functions that map characters: they pass U+FFFD for each byte that is not UTF-8.
+// validRune is for functions that map characters: they call it with U+FFFD for each byte that is not UTF-8.
 func validRune(r rune) rune { return r }
 
 // String returns the value as the page shows it.

@@ -64,7 +64,7 @@ func TestRawList_bound(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAreNotListed checks that looking for what is not UTF-8 allocates nothing for a request without it.
+// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates nothing for a request without any.
 func TestPlainRequestsAreNotListed(t *testing.T) {
 	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
 		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
@@ -81,7 +81,7 @@ func TestPlainRequestsAreNotListed(t *testing.T) {
 	}
 }
 
-// FuzzRaw lists anything, and restores it from what is shown and what is listed.
+// FuzzRaw describes arbitrary requests, and restores the original values from the shown and the listed ones.
 func FuzzRaw(f *testing.F) {
 	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&%E8=1&%E9=2")
 	f.Add("/", "\xff", "\uFFFD", "\xff=\xfe&\uFFFD=1&%ff&")
@@ -132,7 +132,7 @@ func restored(list RawList, where string, shown map[string][]string) map[string]
 	return fields
 }
 
-// TestRaw_String compares the text of a value with what the page shows, which has the names of the JSON in their order.
+// TestRaw_String compares the text of a value with the page, which shows the JSON names in their order.
 func TestRaw_String(t *testing.T) {
 	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte{}, NameBase64: []byte("\xff")}
 	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=; nameBase64=/w==`; got != want {

@@ -17,8 +17,8 @@ type Redaction struct {
 	names []string // additional ones, canonical
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. Names with quotes, asterisks and the
-// like are refused: HTTP allows them, but whoever writes them here means something else.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects names with quotes, asterisks and the
+// like: HTTP allows them, but whoever writes them here means something else.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil
@@ -38,15 +38,15 @@ func ParseRedaction(text string) (Redaction, error) {
 
 func isNone(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "none") }
 
-// hides reports whether the values of a header are redacted. The name is canonical.
+// hides reports whether a header's values are redacted. The name is canonical.
 func (r *Redaction) hides(name string) bool {
 	return !r.off && (isSecretName(name) || r.Adds(name))
 }
 
-// Adds reports whether the settings add a header, which is not redacted by default. The name is canonical.
+// Adds reports whether the settings redact a header that is not redacted by default. The name is canonical.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
-// Apply returns a copy of headers with redacted values, or headers itself if there are none to redact. The names are canonical.
+// Apply returns a copy of headers with redacted values, or headers itself if it contains nothing to redact. The names are canonical.
 func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false
@@ -66,7 +66,7 @@ func (r *Redaction) Apply(headers http.Header) http.Header {
 	return shown
 }
 
-// redact returns the scheme of a secret if it has one, its length, and the first digits of its SHA-256, to compare it with another.
+// redact returns a secret's scheme if it has one, its length, and the first digits of its SHA-256, so that two secrets can be compared.
 func redact(value string) string {
 	scheme, secret, ok := strings.Cut(value, " ")
 	known := []string{"basic", "bearer", "digest", "dpop", "negotiate", "ntlm"}

@@ -61,7 +61,7 @@ func TestRedactedNames(t *testing.T) {
 	}
 }
 
-// TestRedactedSchemes checks that the scheme is shown, and only where it is one: anything else may be a part of the secret.
+// TestRedactedSchemes checks that a scheme is shown only if it really is one: anything else may be part of the secret.
 func TestRedactedSchemes(t *testing.T) {
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	for value, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestRedactedSchemes(t *testing.T) {
 	}
 }
 
-// TestRedactionAllocatesNothing examines the headers of a request without secrets: each request pays for it.
+// TestRedactionAllocatesNothing examines the headers of a request without secrets: every request pays for this examination.
 func TestRedactionAllocatesNothing(t *testing.T) {
 	var redaction Redaction
 	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// No word that isSecretWord or isWordOfKey knows is shorter than the first of these or as long as the second, in bytes.
+// All words that isSecretWord and isWordOfKey know are at least as long as the first limit and shorter than the second, in bytes.
 const (
 	minSecretWord = 3
 	maxSecretWord = 16
@@ -33,7 +33,8 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// isSecretWord reports whether a word means a secret, in any case and number. The word key does after some others, such as api.
+// isSecretWord reports whether a word means a secret, in any case and number. The word "key" does so after certain other words, such as
+// "api".
 func isSecretWord(word, previous string) bool {
 	var buffer [maxSecretWord]byte
 	switch lower := lowerEnd(buffer[:], word); string(lower) {
@@ -46,7 +47,7 @@ func isSecretWord(word, previous string) bool {
 	}
 }
 
-// endsLikeSecret finds the words that are written together with others, such as csrftoken.
+// endsLikeSecret reports whether a compound word, such as csrftoken, ends in a word for a secret.
 func endsLikeSecret(lower []byte) bool {
 	switch lower[len(lower)-1] {
 	case 'd':
@@ -64,13 +65,13 @@ func endsLikeSecret(lower []byte) bool {
 func isWordOfKey(lower []byte) bool {
 	switch string(lower) {
 	case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
-		"signing", "subscription": // without the s of a plural, as in access
+		"signing", "subscription": // without the plural s, as in access
 		return true
 	}
 	return false
 }
 
-// lowerEnd returns the end of a word, as long as the buffer, in lower case and without the s of a plural.
+// lowerEnd returns the end of a word, as much as fits into the buffer, in lower case and without the plural s.
 func lowerEnd(buffer []byte, word string) []byte {
 	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
 	for i, c := range buffer[:n] {

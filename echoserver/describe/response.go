@@ -16,11 +16,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// maxParameters is the maximum number of parameters of a query that the response shows parsed.
+// maxParameters is the maximum number of query parameters that the response shows parsed.
 const maxParameters = 200
 
 // Response is the response that describes a request. The top-level fields have the same meaning as in the echo server of the Gateway API
-// conformance suite, whose client can parse it. The groups are additions of this server. Empty fields are omitted.
+// conformance suite, whose client can parse it. This server adds the groups. Empty fields are omitted.
 type Response struct {
 	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`
@@ -42,11 +42,11 @@ type Request struct {
 	ID            string              `json:"id"`
 	Time          time.Time           `json:"time"`
 	Query         map[string][]string `json:"query,omitempty"`
-	HeaderNames   []string            `json:"headerNames,omitempty"` // as they were sent, by HTTP/1
+	HeaderNames   []string            `json:"headerNames,omitempty"` // as they were sent; only with HTTP/1
 	ContentLength int64               `json:"contentLength"`         // in bytes; -1 if unknown
 	Body          *exchange.Body      `json:"body,omitempty"`
 	Trailers      map[string][]string `json:"trailers,omitempty"`
-	Raw           RawList             `json:"raw,omitempty"` // what is not UTF-8
+	Raw           RawList             `json:"raw,omitempty"` // the values that are not UTF-8
 }
 
 // Server describes the server and its pod.
@@ -60,8 +60,8 @@ type Server struct {
 	Info     map[string]string `json:"info,omitempty"`
 }
 
-// headerNames returns the names of the fields in the header of a request of HTTP/1 in the order and case in which they were sent. A line
-// that continues a value has none: what precedes its colon may be a part of a secret.
+// headerNames returns the field names in an HTTP/1 request's header in the order and case in which they were sent. A line that continues a
+// value has no name: the text before its colon may be part of a secret.
 func headerNames(r *http.Request) []string {
 	c := connection.Of(r)
 	if c == nil {
@@ -71,7 +71,7 @@ func headerNames(r *http.Request) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 }
 
-// Describer describes requests. It shows only data of the request and the settings.
+// Describer describes requests. It shows only data from the request and the settings.
 type Describer struct {
 	Identity       Identity
 	ShowIdentity   bool // whether descriptions include pod, node, addresses and version
@@ -83,7 +83,7 @@ type Describer struct {
 	Draining       func() bool
 }
 
-// portOf returns the port on which a request came.
+// portOf returns the port on which a request arrived.
 func (d *Describer) portOf(r *http.Request) string {
 	if secure := tlsserver.Of(r); secure != nil {
 		return secure.Port()
@@ -91,7 +91,7 @@ func (d *Describer) portOf(r *http.Request) string {
 	return d.Port
 }
 
-// Client describes the client of a request.
+// Client describes a request's client.
 func (d *Describer) Client(r *http.Request) Client {
 	c := describeClient(r, d.TrustedProxies)
 	if !d.ShowIdentity {
@@ -100,11 +100,11 @@ func (d *Describer) Client(r *http.Request) Client {
 	return c
 }
 
-// Describe returns the description of a request. It contains only data of the request and the settings.
+// Describe returns the description of a request. It contains only data from the request and the settings.
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
-		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
+		query, _ = url.ParseQuery(r.URL.RawQuery) // the path contains what cannot be parsed
 	}
 	a := &Response{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,
@@ -132,7 +132,7 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	return a
 }
 
-// listRaw lists what is not UTF-8, after redaction.
+// listRaw lists the values that are not UTF-8, after redaction.
 func (a *Response) listRaw() {
 	list := &a.Request.Raw
 	list.Add("path", a.Path)

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// fullResponse returns a response without a field that is empty, with a text in it that needs escapes.
+// fullResponse returns a response in which no field is empty. It contains a text that needs escapes.
 func fullResponse(t testing.TB) Response {
 	r := httptest.NewRequest(http.MethodGet,
 		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
@@ -45,13 +45,13 @@ func fullResponse(t testing.TB) Response {
 		Applied: desired.Applied()}
 }
 
-// decodedResponse is a response that was read. What was applied to it has no type of its own.
+// decodedResponse is a decoded response. The controls that were applied to it have no type of their own.
 type decodedResponse struct {
 	Response
 	Applied map[string]any `json:"applied"`
 }
 
-// TestResponse_JSON writes each form of a response in which every text needs escapes, and reads it again.
+// TestResponse_JSON writes a response in which every text needs escapes in each form, and reads it back.
 func TestResponse_JSON(t *testing.T) {
 	want := fullResponse(t)
 	for name, data := range map[string][]byte{"compact": want.CompactJSON(false), "for HTML": want.CompactJSON(true),
@@ -78,7 +78,7 @@ func TestResponse_JSON(t *testing.T) {
 	}
 }
 
-// TestLongJSONIsCompact checks JSON that is long because of its escapes.
+// TestLongJSONIsCompact checks JSON that is long only because of its escapes.
 func TestLongJSONIsCompact(t *testing.T) {
 	a := Response{Path: strings.Repeat("\x01", maxIndented/5)}
 	if got := a.IndentedJSON(int64(len(a.Path))); bytes.Count(got, []byte("\n")) != 1 || len(got) < maxIndented {

@@ -32,7 +32,7 @@ func (a *Response) Text() []byte {
 	return bytes.Map(validRune, b.Bytes())
 }
 
-// facts returns names and values; empty values are omitted by the caller.
+// facts returns names and values. The caller omits empty values.
 func (a *Response) facts() [][2]string {
 	facts := [][2]string{
 		{"request", a.Request.ID},

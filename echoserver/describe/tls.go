@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TLS describes the TLS of a request as the echo server of the Gateway API conformance suite does.
+// TLS describes a request's TLS in the same format as the Gateway API conformance suite's echo server.
 type TLS struct {
 	Version            string   `json:"version"`
 	PeerCertificates   []string `json:"peerCertificates,omitempty"` // PEM
@@ -20,7 +20,7 @@ type TLS struct {
 	CipherSuite        string   `json:"cipherSuite"`
 }
 
-// Certificate describes the certificate that a client has shown.
+// Certificate describes the certificate that a client presented.
 type Certificate struct {
 	Subject          string    `json:"subject"`
 	Issuer           string    `json:"issuer"`
@@ -28,10 +28,10 @@ type Certificate struct {
 	NotAfter         time.Time `json:"notAfter"`
 	AlternativeNames []string  `json:"subjectAlternativeNames,omitempty"`
 	SHA256           string    `json:"sha256"`
-	Verified         bool      `json:"verified"` // by ca.crt
+	Verified         bool      `json:"verified"` // against ca.crt
 }
 
-// DescribeTLS returns the description of a state, nil without TLS.
+// DescribeTLS returns the description of a TLS state, or nil without TLS.
 func DescribeTLS(state *tls.ConnectionState) *TLS {
 	if state == nil {
 		return nil
@@ -44,7 +44,7 @@ func DescribeTLS(state *tls.ConnectionState) *TLS {
 	return a
 }
 
-// describeCertificate returns the description of the certificate of the client, nil if it has shown none.
+// describeCertificate returns the description of the client's certificate, or nil if the client presented none.
 func describeCertificate(state *tls.ConnectionState) *Certificate {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a text that a client chose, quoted if it would be more than a part of a line.
+// printable returns a text that a client chose. It quotes the text if a character in it needs an escape.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

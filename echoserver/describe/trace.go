@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Trace is the parsed traceparent of a request (W3C Trace Context, 3.2).
+// Trace is a request's parsed traceparent (W3C Trace Context, 3.2).
 type Trace struct {
 	Version  string `json:"version"`
 	TraceID  string `json:"traceId"`

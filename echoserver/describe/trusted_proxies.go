@@ -23,7 +23,7 @@ func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
 	return trusted, nil
 }
 
-// mappedBits is the length of the prefix of all IPv4-mapped addresses.
+// mappedBits is the length of the prefix that all IPv4-mapped addresses share.
 const mappedBits = 96
 
 func parsePrefix(text string) (netip.Prefix, error) {
@@ -37,7 +37,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return address.Unmap().Prefix(address.Unmap().BitLen())
 }
 
-// parseCIDR returns an IPv4-mapped CIDR as the IPv4 CIDR that it means, because addresses are compared as IPv4.
+// parseCIDR parses a CIDR. It returns an IPv4-mapped CIDR as the equivalent IPv4 CIDR, because addresses are compared as IPv4.
 func parseCIDR(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil || !prefix.Addr().Is4In6() {

@@ -41,7 +41,7 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return a
 }
 
-// CertificateTemplate returns a certificate for a name, and for this machine.
+// CertificateTemplate returns a certificate that is valid for a name and for this machine.
 func CertificateTemplate(name string) *x509.Certificate {
 	return &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		IPAddresses: []net.IP{{127, 0, 0, 1}}, NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -81,7 +81,7 @@ func (a *Authority) Issue(t testing.TB, name string) Issued {
 	return Issued{inPEM("CERTIFICATE", der), inPEM("PRIVATE KEY", keyDER)}
 }
 
-// Pair returns the certificate for crypto/tls.
+// Pair returns the certificate and key for crypto/tls.
 func (i Issued) Pair(t testing.TB) tls.Certificate {
 	t.Helper()
 	pair, err := tls.X509KeyPair([]byte(i.Certificate), []byte(i.Key))
@@ -91,7 +91,8 @@ func (i Issued) Pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// SecretVolume is a folder that is updated as the kubelet updates the volume of a Secret: all files at once, by a symbolic link.
+// SecretVolume is a directory that is updated in the same manner as the kubelet updates a Secret's volume: all files at once, using a
+// symbolic link.
 type SecretVolume struct {
 	Folder  string
 	version int
@@ -132,7 +133,7 @@ func (v *SecretVolume) Update(t testing.TB, files map[string]string) {
 	}
 }
 
-// SecretKeys returns the keys of a Secret, without an authority if it is empty.
+// SecretKeys returns a Secret's keys. If authority is empty, the Secret has none.
 func SecretKeys(pair Issued, authority string) map[string]string {
 	files := map[string]string{"tls.crt": pair.Certificate, "tls.key": pair.Key}
 	if authority != "" {

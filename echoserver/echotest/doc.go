@@ -1,2 +1,2 @@
-// Package echotest has clients, listeners and waiting for the tests of the echo server.
+// Package echotest provides clients, listeners and wait functions for the echo server's tests.
 package echotest

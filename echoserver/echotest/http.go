@@ -38,7 +38,7 @@ func Send(t testing.TB, client *http.Client, method, url, body string, headers .
 	return Open(t, client, method, url, strings.NewReader(body), headers...).Whole(t)
 }
 
-// Open sends a request, whose response is not read yet. It is closed at the end of the test.
+// Open sends a request and does not read the response's body. The response is closed at the end of the test.
 func Open(t testing.TB, client *http.Client, method, url string, body io.Reader, headers ...string) Reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -60,7 +60,7 @@ func addHeaders(r *http.Request, headers []string) {
 	}
 }
 
-// Whole returns the response with its body.
+// Whole reads the body and returns the response with it.
 func (r Reply) Whole(t testing.TB) Reply {
 	t.Helper()
 	data, err := io.ReadAll(r.Body)
@@ -71,7 +71,7 @@ func (r Reply) Whole(t testing.TB) Reply {
 	return Reply{r.Response, string(data)}
 }
 
-// Record returns the response of a handler without any connection.
+// Record returns a handler's response without using a connection.
 func Record(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
 	addHeaders(r, headers)
@@ -80,7 +80,7 @@ func Record(h http.Handler, target string, headers ...string) *httptest.Response
 	return w
 }
 
-// Status returns the status code of a GET on a connection of its own, 0 for none.
+// Status sends a GET on a new connection, and returns the response's status code, or 0 if there is no response.
 func Status(url string) int {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: Patience}
 	response, err := client.Get(url)
@@ -91,10 +91,10 @@ func Status(url string) int {
 	return response.StatusCode
 }
 
-// Exchanged sends text on a connection, and returns all that comes until the connection ends.
+// Exchanged sends text on a connection, and returns everything that arrives until the connection ends.
 func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	t.Helper()
-	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read all
+	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read everything
 	got, err := io.ReadAll(connection)
 	if err != nil {
 		t.Error(err)
@@ -102,7 +102,7 @@ func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	return string(got)
 }
 
-// Payload returns text that is different everywhere.
+// Payload returns text without repetition.
 func Payload(size int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < size; i++ {
@@ -111,5 +111,5 @@ func Payload(size int) string {
 	return text.String()[:size]
 }
 
-// Unsized hides a body's length, which makes it chunked.
+// Unsized hides a body's length, so that the request is chunked.
 type Unsized struct{ io.Reader }

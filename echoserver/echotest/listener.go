@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Dial connects to a server; whatever comes must come in time.
+// Dial connects to a server. The connection has a deadline, so that no test waits forever.
 func Dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
@@ -33,7 +33,7 @@ func ListenLocally(t *testing.T) net.Listener {
 	return listener
 }
 
-// ParseURL returns a URL. The test fails if it is none.
+// ParseURL parses a URL. The test fails if address is not a URL.
 func ParseURL(t *testing.T, address string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(address)

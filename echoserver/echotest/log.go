@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Quiet returns a log that is not written.
+// Quiet returns a log that discards all lines.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Patience is how long a test waits for what must come.
+// Patience is the time for which a test waits for an expected result.
 const Patience = 30 * time.Second
 
-// Until waits until something is done. The test fails if that takes too long.
+// Until waits until done returns true. The test fails if that takes too long.
 func Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !done(); <-time.After(5 * time.Millisecond) {
@@ -24,7 +24,7 @@ func Until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// LockedBuffer is a buffer for several goroutines.
+// LockedBuffer is a buffer that several goroutines can use.
 type LockedBuffer struct {
 	// Mutex blocks writers while a test holds it.
 	Mutex sync.Mutex

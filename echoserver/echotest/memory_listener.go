@@ -9,16 +9,16 @@ import (
 
 // MemoryListener accepts connections that exist only in memory, so that a test in a synctest bubble can use them.
 type MemoryListener struct {
-	// Dialed is how many connections there were.
+	// Dialed is the number of connections so far.
 	Dialed atomic.Int64
-	// Connections are those that are accepted next.
+	// Connections holds the connections to accept next.
 	Connections chan net.Conn
-	// Closed is closed when the listener is.
+	// Closed is closed when the listener is closed.
 	Closed chan struct{}
 	close  func()
 }
 
-// NewMemoryListener returns a listener to which a test can connect by Dial.
+// NewMemoryListener returns a listener to which a test can connect using Dial.
 func NewMemoryListener() *MemoryListener {
 	l := &MemoryListener{Connections: make(chan net.Conn), Closed: make(chan struct{})}
 	l.close = sync.OnceFunc(func() { close(l.Closed) })

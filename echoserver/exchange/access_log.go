@@ -9,7 +9,7 @@ import (
 // MaxLogged is the maximum length of a string from a request in a log line, in bytes.
 const MaxLogged = 1 << 10
 
-// LogAccess writes one log line for a request. It contains neither the query nor any header but Host, because they can contain secrets.
+// LogAccess writes one log line for a request. It contains neither the query nor any header except Host, because they can contain secrets.
 func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
 	line.AddAttrs(
@@ -28,7 +28,7 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
 }
 
-// Truncate returns the beginning of a text from a request that is long enough for logs and errors.
+// Truncate returns the beginning of a text from a request, short enough for logs and errors.
 func Truncate(text string) string {
 	return text[:min(len(text), MaxLogged)]
 }

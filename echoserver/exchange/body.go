@@ -18,20 +18,20 @@ import (
 const (
 	// MaxBody is the maximum size of a request body, in bytes.
 	MaxBody = 8 << 20
-	// MaxShown is how much of a body the response includes, in bytes.
+	// MaxShown is the maximum size of a body that the response includes in full, in bytes.
 	MaxShown = 64 << 10
-	// bodyTimeout is how long a client may take to send a body that is longer than MaxShown. A shorter one has requestTimeout.
+	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. For a shorter body, the limit is requestTimeout.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is how often the beginning of a body is held besides the response: as read, and as text.
+	// bodyFactor is the number of copies of the beginning of a body in memory, in addition to the response: as read, and as text.
 	bodyFactor = 2
 	// restBuffer is the size of the buffer for the rest of a body, in bytes.
 	restBuffer = 8 << 10
 )
 
-// ErrOverBudget is the error of what the budget does not allow.
+// ErrOverBudget reports that the budget does not allow a request.
 var ErrOverBudget = errors.New(connection.OverBudget)
 
-// encodingBase64 is the encoding of a body that is not text.
+// encodingBase64 is the encoding for a body that is not text.
 const encodingBase64 = "base64"
 
 // Body describes the body of a request.
@@ -77,7 +77,7 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most MaxShown bytes. It takes what they hold from the budget as they arrive, because clients may announce more
+// readBeginning reads at most MaxShown bytes. It acquires their memory from the budget as they arrive, because clients may announce more
 // than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
@@ -101,7 +101,7 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	}
 }
 
-// digestBody describes a body by its beginning, and the rest if the beginning is not all of it.
+// digestBody describes a body, given its beginning and a source for the rest.
 func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	digest := sha256.New()
 	digest.Write(beginning)
@@ -117,7 +117,7 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and its encoding. If text was truncated within a character, the incomplete character is dropped.
+// shown returns data as text, and its encoding. If the text was truncated within a character, shown drops the incomplete character.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
@@ -129,7 +129,7 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(data), encodingBase64
 }
 
-// isControl reports whether a byte is a control character that text does not contain. JSON would need six bytes for each.
+// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each.
 func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // WithoutPartialRune returns data without an incomplete character at its end.

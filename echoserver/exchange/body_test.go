@@ -45,7 +45,7 @@ func TestDigestBodyPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// TestDigestBodyAtTheLimit reads bodies around the size that is shown, with a character across the limit.
+// TestDigestBodyAtTheLimit reads bodies with sizes around MaxShown, and a body in which a character crosses the limit.
 func TestDigestBodyAtTheLimit(t *testing.T) {
 	const limit = 64 << 10
 	base := strings.Repeat("x", limit-4)

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// MaxWaiting is how many responses can be delayed at the same time.
+	// MaxWaiting is the maximum number of responses that can be delayed at the same time.
 	MaxWaiting = 1000
-	// WaitingCost is what a delayed response holds besides its request, in bytes.
+	// WaitingCost is the memory that a delayed response holds in addition to its request, in bytes.
 	WaitingCost = 1 << 10
 )
 
-// LimitDelays is the reason of ErrTooManyDelays.
+// LimitDelays is the reason that metrics report for ErrTooManyDelays.
 const LimitDelays = "delays"
 
-// ErrTooManyDelays is the error of a delay over the limit.
+// ErrTooManyDelays reports that MaxWaiting responses are delayed already.
 var ErrTooManyDelays = fmt.Errorf("%d responses are delayed already", MaxWaiting)
 
 // Delays delays responses.
 type Delays struct {
-	Waiting  atomic.Int64    // how many responses are delayed
+	Waiting  atomic.Int64    // the number of delayed responses
 	Ending   <-chan struct{} // closed when the server stops
 	Rejected func(reason string)
 }
 
-// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or why the context ended before.
+// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or the reason why the context ended first.
 func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) error {
 	if delay == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) er
 	select {
 	case <-time.After(delay):
 		return nil
-	case <-d.Ending: // better early than aborted
+	case <-d.Ending: // an early response is better than an aborted one
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

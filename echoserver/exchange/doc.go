@@ -1,2 +1,2 @@
-// Package exchange is one request and its response: its share of the budget, its body, its delay, its deadlines and its log line.
+// Package exchange handles one request and its response: the share of the budget, the body, the delay, the deadlines and the log line.
 package exchange

@@ -11,22 +11,22 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
-// maxRequestID is the maximum length of an X-Request-Id that is used, in bytes.
+// maxRequestID is the maximum length of an X-Request-Id that the server uses, in bytes.
 const maxRequestID = 128
 
-// Exchange is the writer of a response, with the data for log and metrics.
+// Exchange is a response writer with the data for the log and the metrics.
 type Exchange struct {
 	http.ResponseWriter
 	ID         string
 	Began      time.Time
-	Pool       *connection.Pool       // of the bytes that requests hold; nil does not bound them
-	reserved   int64                  // bytes that were taken from it
-	HeaderSize int64                  // of the request with its trailer, in bytes
-	Stream     *connection.Connection // of a request of HTTP/2 that is in progress
-	OverBudget bool                   // aborted without a response and a log line: nothing accounts for what it holds
+	Pool       *connection.Pool       // the budget for requests; nil means no limit
+	reserved   int64                  // bytes that were acquired from Pool
+	HeaderSize int64                  // of the request, including its trailer, in bytes
+	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
+	OverBudget bool                   // aborted without a response and a log line, because their memory is not accounted for
 	Status     int                    // 0 before the response
 	written    int64
-	// GRPCStatus is the name of the status of a gRPC call; empty for other requests.
+	// GRPCStatus is the name of a gRPC call's status; empty for other requests.
 	GRPCStatus string
 }
 
@@ -35,7 +35,7 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
 }
 
-// Acquire takes bytes from the budget until the exchange ends, for what is large or lasts long.
+// Acquire acquires bytes from the budget until the exchange ends. It is for large or long-lived data.
 func (e *Exchange) Acquire(bytes int64) bool {
 	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
 	if ok {
@@ -44,7 +44,7 @@ func (e *Exchange) Acquire(bytes int64) bool {
 	return ok
 }
 
-// AcquireForRequest takes bytes for the request itself, for which large ones leave a part of the budget.
+// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves.
 func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	ok := e.Pool.Acquire(bytes)
 	if ok {
@@ -53,7 +53,7 @@ func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	return ok
 }
 
-// DescribedSize returns the size of what a response that describes the request contains of it, in bytes.
+// DescribedSize returns the size of the request data that a response with its description contains, in bytes.
 func (e *Exchange) DescribedSize(b *Body) int64 {
 	if b == nil {
 		return e.HeaderSize
@@ -61,7 +61,7 @@ func (e *Exchange) DescribedSize(b *Body) int64 {
 	return e.HeaderSize + int64(len(b.Data))
 }
 
-// Release gives back a part of what was taken.
+// Release releases a part of the acquired bytes.
 func (e *Exchange) Release(bytes int64) {
 	bytes = min(max(0, bytes), e.reserved)
 	e.reserved -= bytes
@@ -70,15 +70,15 @@ func (e *Exchange) Release(bytes int64) {
 	}
 }
 
-// Finish waits until the client has taken the response to a request of HTTP/2. net/http would wait after the handler, when nothing accounts
-// for what the response holds any more.
+// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns, when
+// the memory of the response is no longer accounted for.
 func (e *Exchange) Finish() {
 	if e.Stream != nil {
 		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected
 	}
 }
 
-// End gives all bytes back.
+// End releases all bytes.
 func (e *Exchange) End() {
 	e.Release(e.reserved)
 	if e.Stream != nil {
@@ -86,7 +86,7 @@ func (e *Exchange) End() {
 	}
 }
 
-// SentRequestID returns the X-Request-Id of the request, empty if there is none or it is too long.
+// SentRequestID returns the request's X-Request-Id, or "" if there is none or it is too long.
 func SentRequestID(headers http.Header) string {
 	if id := headers.Get("X-Request-Id"); len(id) <= maxRequestID {
 		return id
@@ -94,7 +94,7 @@ func SentRequestID(headers http.Header) string {
 	return ""
 }
 
-// requestID returns the X-Request-Id of the request, or a new ID. It does not have to be secret.
+// requestID returns the request's X-Request-Id, or a new ID. The ID does not have to be secret.
 func requestID(headers http.Header) string {
 	if id := SentRequestID(headers); id != "" {
 		return id
@@ -102,7 +102,7 @@ func requestID(headers http.Header) string {
 	return NewRequestID()
 }
 
-// NewRequestID returns an ID of a request.
+// NewRequestID returns a new request ID.
 func NewRequestID() string {
 	return strconv.FormatUint(rand.Uint64()|1<<63, 16) // always 16 digits
 }

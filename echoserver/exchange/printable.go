@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns the path of a request as it came. It contains neither the query nor, of a whole URL, the user and the host.
+// rawPath returns a request's path as it was received. It omits the query and, if the target is a whole URL, the user and the host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {
@@ -22,8 +22,8 @@ func rawPath(r *http.Request) string {
 	return ""
 }
 
-// printable returns the beginning of a text from a request. Control characters and bytes that are not UTF-8 are escaped: a terminal could
-// act upon the ones, and the log would replace the others.
+// printable returns the beginning of a text from a request. It escapes control characters, which a terminal could act upon, and bytes that
+// are not UTF-8, which the log would replace.
 func printable(text string) string {
 	text = Truncate(text)
 	if strings.IndexFunc(text, mustEscape) < 0 {
@@ -45,7 +45,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// mustEscape includes what changes the direction of text (Unicode's category Cf). U+FFFD may stand for a byte that is not UTF-8.
+// mustEscape reports whether a character must be escaped. This includes characters that change the direction of text (Unicode category Cf).
+// U+FFFD may stand for a byte that is not UTF-8.
 func mustEscape(char rune) bool {
 	if char < utf8.RuneSelf {
 		return unicode.IsControl(char)

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// ResponseTimeout is how long a client may take to read a response, from the end of the header of its request on. It is longer than the
-	// time for the request, so that a client gets a response that ends because of that. Handlers that take longer extend it.
+	// ResponseTimeout is the time limit for reading a response, counted from the end of the request's header. It is longer than the time limit
+	// for the request, so that a client whose request times out still gets a response. Handlers that take longer extend it.
 	ResponseTimeout = 35 * time.Second
-	// StallTimeout is how long a stream may make no progress, in either direction.
+	// StallTimeout is the maximum time without progress in a stream, in either direction.
 	StallTimeout = 30 * time.Second
 	// Sandbox prevents browsers from executing or loading anything in a response.
 	Sandbox = "default-src 'none'; sandbox"
 )
 
-// SetSecurityHeaders sets the headers of every response. The names are canonical already, so that it need not call Set, which is slower.
+// SetSecurityHeaders sets the headers of every response. The names are already canonical, so it does not call Set, which is slower.
 func SetSecurityHeaders(header http.Header) {
 	values := []string{"no-store", "nosniff", Sandbox}
 	header["Cache-Control"] = values[0:1:1]
@@ -33,7 +33,7 @@ func Reject(w http.ResponseWriter, status int, why string) {
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
-// Gets reports whether the method is GET or HEAD. It rejects other requests for something that requires GET.
+// Gets reports whether the method is GET or HEAD, and rejects a request with another method.
 func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

@@ -19,24 +19,26 @@ import (
 )
 
 const (
-	// messageTimeout is how long a client may take to send a message.
+	// messageTimeout is the time limit for sending a message.
 	messageTimeout = 30 * time.Second
-	// betweenMessages is how long a stream may be idle between two messages of the client.
+	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute
-	// messageFactor is how often a message is held: as received, which takes up to twice its size, and as decoded or as a response.
+	// messageFactor is the memory that a message holds, as a multiple of its size: as received, which takes up to twice its size, and as
+	// decoded or as a response.
 	messageFactor = 3
-	// descriptionFactor is how often a header is held that a response describes, in the message and as sent: each second byte can need three,
-	// and all are listed again if they are not UTF-8.
+	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size: in the message and as sent. Every
+	// second byte can need three bytes, and all values are listed again if they are not UTF-8.
 	descriptionFactor = 6
-	// callCost is what a call holds besides its request, in bytes: the state of connect, and a deeper stack.
+	// callCost is the memory that a call holds in addition to its request, in bytes: Connect's state, and a deeper stack.
 	callCost = 8 << 10
-	// streamCost is what a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the end of the server.
+	// streamCost is the memory that a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the server to
+	// stop.
 	streamCost = 8 << 10
-	// prefixSize is the size of what precedes a message, in bytes.
+	// prefixSize is the size of the prefix of a message, in bytes.
 	prefixSize = 5
 )
 
-// LimitMessage is the reason of echo_rejected_total for messages over maxMessage.
+// LimitMessage is the reason in echo_rejected_total for messages that are larger than maxMessage.
 const LimitMessage = "grpc_message"
 
 // call is a call in progress. Connect reads the request from it, and writes the response to it.
@@ -47,33 +49,33 @@ type call struct {
 	controller *http.ResponseController
 	cancel     context.CancelCauseFunc
 	watching   sync.WaitGroup
-	cause      func() error  // why the call ends early, or nil
-	deadline   time.Time     // of the client; zero for none
-	patience   time.Duration // how long a message may take to begin
+	cause      func() error  // returns the reason why the call ends early, or nil
+	deadline   time.Time     // set by the client; zero for none
+	patience   time.Duration // the time limit for a message to begin
 
 	received  int64 // bytes since the previous message
-	acquired  int64 // bytes that the message holds
-	isWriting bool  // since the last Flush
-	isHandled bool  // by a service: if connect rejects a request itself, err does not contain why
+	acquired  int64 // bytes acquired for the message
+	isWriting bool  // whether anything was written since the last Flush
+	isHandled bool  // whether a service handled it; if Connect rejects a request itself, err does not contain the reason
 	err       error
 }
 
 type callKey struct{}
 
-// callOf returns the call that a context belongs to.
+// callOf returns the call to which a context belongs.
 func callOf(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call) // serve has set it
+	c, _ := ctx.Value(callKey{}).(*call) // Serve has set it
 	return c
 }
 
-// end ends what begin has started. Over HTTP/1.1, net/http then reads what the client still sends, and writes the end of the response.
+// end cancels the call's context. Over HTTP/1.1, net/http then reads what the client still sends, and writes the end of the response.
 func (c *call) end() {
 	c.cancel(nil)
 	c.watching.Wait()
 	exchange.SetDeadlines(c.Exchange, time.Now().Add(exchange.StallTimeout))
 }
 
-// Read implements io.Reader for connect, which reads messages into buffers that grow with what arrives.
+// Read implements io.Reader for Connect, which reads messages into buffers that grow as data arrives.
 func (c *call) Read(p []byte) (int, error) {
 	if c.received == 0 {
 		c.setReadDeadline(c.patience)
@@ -96,25 +98,25 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. It does not close the body: net/http would reset the stream if more of it arrived, and the client might never
+// Close implements io.Closer. It does not close the body: if more data arrived, net/http would reset the stream, and the client might never
 // read the status.
 func (*call) Close() error { return nil }
 
-// setReadDeadline sets how long reading may take.
+// setReadDeadline limits the time for reading.
 func (c *call) setReadDeadline(timeout time.Duration) {
 	deadline := time.Now().Add(timeout)
 	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
 		deadline = c.deadline
 	}
 	_ = c.controller.SetReadDeadline(deadline) // if it fails, reading fails too
-	if c.cause() != nil {                      // the server may have ended reading before
+	if c.cause() != nil {                      // the server may have stopped reading earlier
 		_ = c.controller.SetReadDeadline(time.Now())
 	}
 }
 
 func (c *call) clearReadDeadline() { _ = c.controller.SetReadDeadline(time.Time{}) }
 
-// receive acquires memory for bytes that were received. What exceeds the limit is discarded by connect.
+// receive acquires memory for received bytes. Connect discards the bytes that exceed the limit.
 func (c *call) receive(n int64) bool {
 	const limit = maxMessage + prefixSize
 	before := min(c.received, limit)
@@ -140,7 +142,7 @@ func (c *call) releaseMessage() {
 	c.acquired, c.received = 0, 0
 }
 
-// outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
+// outOfMemory counts a failure to acquire memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
 	c.metrics.Rejected(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
@@ -175,7 +177,7 @@ func callError(cause error) error {
 // Write implements http.ResponseWriter.
 func (c *call) Write(data []byte) (int, error) {
 	c.beginWriting()
-	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect's response to a request that it rejects itself
+	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect rejected the request itself
 		var rejected struct{ Code connect.Code }
 		if json.Unmarshal(data, &rejected) == nil {
 			c.err = connect.NewError(rejected.Code, nil)
@@ -189,16 +191,16 @@ func (c *call) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Flush implements http.Flusher. It waits until the client can receive what was written.
+// Flush implements http.Flusher. It waits until the client can receive the written data.
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected
-	// A deadline that passes while nothing is sent would also reset the stream.
+	// If the deadline passed while nothing is sent, it would also reset the stream.
 	_ = c.controller.SetWriteDeadline(time.Time{})
 	c.isWriting = false
 }
 
-// beginWriting sets the deadline of a message.
+// beginWriting sets the deadline for writing a message.
 func (c *call) beginWriting() {
 	if !c.isWriting {
 		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if it fails, writing fails too
@@ -206,7 +208,7 @@ func (c *call) beginWriting() {
 	}
 }
 
-// code returns the code of a call that has ended, or false if the response is one of HTTP alone, such as 415.
+// code returns the status code of a call that has ended, or false if the response has only an HTTP status, such as 415.
 func (c *call) code() (statusCode, bool) {
 	if c.err != nil {
 		return statusCode(connect.CodeOf(c.err)), true
@@ -214,7 +216,7 @@ func (c *call) code() (statusCode, bool) {
 	if c.isHandled {
 		return codeOK, true
 	}
-	for _, name := range []string{http.TrailerPrefix + "Grpc-Status", "Grpc-Status"} { // of gRPC and gRPC-Web
+	for _, name := range []string{http.TrailerPrefix + "Grpc-Status", "Grpc-Status"} { // in gRPC and gRPC-Web
 		if code, err := strconv.Atoi(c.Header().Get(name)); err == nil {
 			return statusCode(code), true
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// ControlStatus is the name of the control that sets the status of a call.
+// ControlStatus is the name of the control that sets a call's status.
 const ControlStatus = "grpc-status"
 
-// callControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
+// callControls contains the controls that apply to calls to the echo services. The other controls apply only to HTTP.
 type callControls struct {
-	code  statusCode // 0 does not change it
+	code  statusCode // 0 means no change
 	delay time.Duration
 }
 
-// with returns the controls of a call, with g as the defaults.
+// with returns a call's controls, with g as the defaults.
 func (g callControls) with(metadata http.Header) (callControls, error) {
 	for name, set := range map[string]func(string) error{
 		"X-Echo-Grpc-Status": controls.Into(&g.code, parseCode),
@@ -66,7 +66,7 @@ func (g callControls) count(m Metrics) {
 	}
 }
 
-// control applies the controls of a call before connect reads its first message. It returns an error if the call ends with that.
+// control applies a call's controls before Connect reads the first message. It returns an error if the controls end the call.
 func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.err = h.applyControls(ctx, c)
@@ -97,7 +97,7 @@ func (h *Handler) applyControls(ctx context.Context, c *call) error {
 // delayCall waits for the delay.
 func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
 	err := h.Delays.Await(ctx, c.Exchange, delay)
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	switch {
 	case err == nil:
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// describe describes a call as it arrived.
+// describe returns a description of a call as it was received.
 func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	r := c.request
 	if !c.acquireDescription() {
@@ -41,7 +41,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	return described, nil
 }
 
-// acquireDescription acquires the memory of a description, as far as the cost of the request does not include it.
+// acquireDescription acquires the memory for a description that the cost of the request does not already include.
 func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }
@@ -73,7 +73,7 @@ func eachMetadata(metadata http.Header, visit func(key, value string)) {
 // utf8Text replaces invalid UTF-8, because protobuf rejects a message that contains it.
 func utf8Text(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// gatewayAPIService implements GrpcEcho of the conformance suite of the Gateway API, whose client can parse the response.
+// gatewayAPIService implements the Gateway API conformance suite's GrpcEcho service. The suite's client can parse the response.
 type gatewayAPIService struct {
 	grpcecho.UnimplementedGrpcEchoHandler
 	handler *Handler

@@ -14,10 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 )
 
-// maxStreamCount is the maximum number of responses that a request can ask for.
+// maxStreamCount is the maximum number of responses that a request can specify.
 const maxStreamCount = 1000
 
-// echoService implements echo.v1.Echo. Only the first response of a stream describes the call: that can be much larger than a request.
+// echoService implements echo.v1.Echo. Only the first response of a stream describes the call, because the description can be much larger
+// than a request.
 type echoService struct{ handler *Handler }
 
 // Unary implements echov1.EchoHandler.

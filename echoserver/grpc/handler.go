@@ -21,22 +21,22 @@ import (
 const (
 	// grpcMediaType is the media type of gRPC with protobuf. The media types of gRPC-Web and of other encodings begin with it.
 	grpcMediaType = "application/grpc"
-	// webMediaType and connectMediaType are what the media types of gRPC-Web and of Connect's streams begin with.
+	// webMediaType and connectMediaType are the prefixes of the media types of gRPC-Web and of Connect's streams.
 	webMediaType     = "application/grpc-web"
 	connectMediaType = "application/connect+"
 
-	// maxMessage is the maximum size of a message of the echo services, in bytes.
+	// maxMessage is the maximum size of a message to the echo services, in bytes.
 	maxMessage = 1 << 20
-	// maxShortMessage is the maximum size of a message of health and reflection, which respond with what they received, in bytes.
+	// maxShortMessage is the maximum size of a message to health and reflection, in bytes. Their responses repeat the message.
 	maxShortMessage = 4 << 10
-	// maxQuoted is how much of a value of a client an error contains, in bytes.
+	// maxQuoted is the maximum size of a client's value that an error contains, in bytes.
 	maxQuoted = 128
 
 	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
 )
 
-// IsCall reports whether a request is a call of gRPC, gRPC-Web or Connect. gRPC requires HTTP/2. Calls of Connect with one message have the
-// media types of ordinary requests, and need the header of the protocol.
+// IsCall reports whether a request is a gRPC, gRPC-Web or Connect call. gRPC requires HTTP/2. Connect calls with one message have the media
+// types of ordinary requests, so they must have the protocol's header.
 func IsCall(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
@@ -56,9 +56,9 @@ func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
 
-// Metrics counts what happens to calls.
+// Metrics counts calls, controls and rejections.
 type Metrics interface {
-	// Called counts a call by its method, "other" if it is unknown, and the name of its status.
+	// Called counts a call by its method, or "other" if the method is unknown, and by the name of its status.
 	Called(method, status string)
 	// Applied counts a control that changed a response.
 	Applied(control string)
@@ -66,7 +66,7 @@ type Metrics interface {
 	Rejected(reason string)
 }
 
-// Config is what calls need of the server.
+// Config contains what calls need from the server.
 type Config struct {
 	Describer *describe.Describer
 	Delay     time.Duration // the default delay of responses
@@ -77,7 +77,7 @@ type Config struct {
 	Ending    <-chan struct{} // closed when the server stops
 }
 
-// Handler serves the calls of gRPC, gRPC-Web and Connect.
+// Handler serves gRPC, gRPC-Web and Connect calls.
 type Handler struct {
 	Config
 	procedures map[string]http.Handler // by path
@@ -101,7 +101,7 @@ func NewHandler(c Config) *Handler {
 	return h
 }
 
-// add returns a function that adds methods of a service.
+// add returns a function that adds a service's methods.
 func (h *Handler) add(methods ...string) func(path string, handler http.Handler) {
 	return func(path string, handler http.Handler) {
 		for _, method := range methods {
@@ -110,19 +110,20 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options of all services. There is no compression, because a message could be much larger than what is received.
+// options returns the options of all services. There is no compression, because a decompressed message could be much larger than the
+// received data.
 func (h *Handler) options(maxMessage int) connect.HandlerOption {
 	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
 }
 
-// Serve serves a call. Its path is compared as it was received: the paths of methods are not encoded.
+// Serve serves a call. It compares the path as received: method paths are not encoded.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer c.end()
-	_ = c.controller.EnableFullDuplex() // else a response over HTTP/1.1 would wait for the whole request; HTTP/2 always is
+	_ = c.controller.EnableFullDuplex() // otherwise a response over HTTP/1.1 would wait for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
 	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
 	label := "other"
@@ -139,7 +140,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// shortHeader returns a header for connect, which does not expect parameters of media types. Its errors quote values: long ones are cut.
+// shortHeader returns a header for Connect, which does not expect media type parameters. Connect's errors quote values, so shortHeader
+// truncates long ones.
 func shortHeader(header http.Header) http.Header {
 	short := make(http.Header, len(header))
 	for name, values := range header {
@@ -153,8 +155,8 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called by connect before it reads the first message of a call. It returns the context of the call, which ends at the deadline
-// of the client and, if the call is a stream, when the server ends.
+// begin is called by Connect before it reads a call's first message. It returns the call's context, which ends at the client's deadline
+// and, if the call is a stream, when the server stops.
 func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.cause = func() error { return context.Cause(ctx) }

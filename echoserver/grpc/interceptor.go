@@ -6,7 +6,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// callInterceptor is what connect calls when it has read a message.
+// callInterceptor implements the methods that Connect calls when it has read a message.
 type callInterceptor struct{}
 
 // WrapUnary implements connect.Interceptor.
@@ -33,7 +33,7 @@ func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 	return next
 }
 
-// handled returns the error that ends a call, which a service has handled.
+// handled returns the error that ends a call that a service has handled.
 func (c *call) handled(err error) error {
 	if cause := c.cause(); cause != nil {
 		err = callError(cause)
@@ -51,8 +51,8 @@ type callConn struct {
 	call *call
 }
 
-// Receive implements connect.StreamingHandlerConn. For a client that sends one message, connect calls it twice, to be sure that there is no
-// other: what the message holds remains acquired.
+// Receive implements connect.StreamingHandlerConn. If the client sends only one message, Connect calls it twice to make sure that there is
+// no other message. The memory of the message remains acquired.
 func (c *callConn) Receive(message any) error {
 	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
 		c.call.releaseMessage()

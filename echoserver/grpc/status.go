@@ -6,16 +6,16 @@ import (
 	"connectrpc.com/connect"
 )
 
-// statusCode is a status code of gRPC.
+// statusCode is a gRPC status code.
 type statusCode connect.Code
 
 const (
-	// codeOK is the code of success, which connect has no name for.
+	// codeOK is the code for success, for which Connect has no name.
 	codeOK      statusCode = 0
 	codeUnknown            = statusCode(connect.CodeUnknown)
 )
 
-// codeNames returns the names of the codes, starting with code 0.
+// codeNames returns the code names, starting with code 0.
 func codeNames() []string {
 	return []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
 		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// maxCauses is how many causes are kept until their frames are sent.
+// maxCauses is the maximum number of causes that are kept until their frames are sent.
 const maxCauses = 64
 
-// causes are the errors of HTTP/2 that net/http has counted and not sent yet. It does not say on which connection they are.
+// causes holds the HTTP/2 errors that net/http has counted but not yet sent. net/http does not report on which connection they occurred.
 type causes struct {
 	mutex   sync.Mutex
 	pending []cause // the oldest first
 }
 
 type cause struct {
-	errorType string // of CountError, such as stream_PROTOCOL_ERROR_bad_path
+	errorType string // as passed to CountError, such as stream_PROTOCOL_ERROR_bad_path
 	counted   time.Time
 }
 
@@ -36,8 +36,8 @@ func (c *causes) forget(now time.Time) {
 	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
 }
 
-// take returns a cause whose type begins with a prefix, and removes it; empty if there is none. It is certain unless several connections
-// have such an error at the same time.
+// take removes and returns a cause whose type begins with a prefix, or returns "" if there is none. The cause is certain unless several
+// connections have such an error at the same time.
 func (c *causes) take(prefix string) (name string, certain bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -59,8 +59,8 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 	return name, found == 1
 }
 
-// reportError reports a stream that was reset or a connection that was ended. Each counted cause is used once, so that the counters are
-// right; the log omits a cause that may be of another client.
+// reportError reports a stream that was reset or a connection that was closed. Each counted cause is used once, so that the counters are
+// right. The log omits a cause that may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// maxName is how much of the name of a field is logged, in bytes.
+// maxName is the maximum length at which a field name is logged, in bytes.
 const maxName = 64
 
-// explainFields returns which field is not valid. Its value may be a secret, and so may be a name that is not valid.
+// explainFields returns which field is not valid. It does not return the value or an invalid name, because either may be a secret.
 func (h requestHeader) explainFields() (reason, detail string) {
 	for i, each := range h.fields {
 		bare := strings.TrimRight(each.name, " \t")
@@ -42,7 +42,7 @@ func (h requestHeader) explainHost() (reason, detail string) {
 	return "", ""
 }
 
-// explainLengths returns what is not valid in the fields about the body.
+// explainLengths returns which field about the body is not valid, and why.
 func (h requestHeader) explainLengths() (reason, detail string) {
 	lengths := h.values("Content-Length")
 	for _, each := range lengths {

@@ -8,27 +8,28 @@ import (
 )
 
 const (
-	frameHeader = 9  // its length, in bytes (RFC 9113, 4.1)
-	maxPayload  = 64 // how much of a frame is examined: the responses of net/http are shorter
+	frameHeader = 9  // the length of a frame's header, in bytes (RFC 9113, 4.1)
+	maxPayload  = 64 // how many bytes of a frame are examined: net/http's responses are shorter
 
 	frameData      = 0
 	frameRSTStream = 3
 	frameGoAway    = 7
 )
 
-// Frames finds rejections among the frames that the server sends on a connection of HTTP/2: net/http reports only some, and not the client.
+// Frames finds rejections among the frames that the server sends on an HTTP/2 connection: net/http reports only some of them, and never the
+// client.
 type Frames struct {
 	reporter *Reporter
 	remote   string
 
 	header  [frameHeader]byte
-	payload [maxPayload]byte // its beginning
-	read    int              // how much of header
-	kept    int              // how much of payload
-	left    int              // of the frame, in bytes
+	payload [maxPayload]byte // the beginning of the payload
+	read    int              // how many bytes of the header
+	kept    int              // how many bytes of the payload
+	left    int              // remaining bytes of the frame
 }
 
-// NewFrames returns the frames of a connection with a client.
+// NewFrames returns a Frames for a connection with a client.
 func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
@@ -76,8 +77,8 @@ func (f *Frames) end() {
 	}
 }
 
-// isRejection reports whether a stream is reset because of what the client has sent. The other codes are of handlers, and of frames that
-// arrive after a stream was closed.
+// isRejection reports whether a stream is reset because of what the client has sent. The other codes come from handlers, and from frames
+// that arrive after a stream was closed.
 func isRejection(code uint32) bool {
 	switch errorName(code) {
 	case "NO_ERROR", "INTERNAL_ERROR", "STREAM_CLOSED", "CANCEL":
@@ -86,8 +87,8 @@ func isRejection(code uint32) bool {
 	return true
 }
 
-// responseOf recognizes the bodies of the responses that net/http sends instead of calling a handler. A client that makes an echo of one
-// could as well send what they respond to.
+// responseOf recognizes the bodies of the responses that net/http sends instead of calling a handler. A client that makes the server echo
+// such a body gains nothing: it could just as well send a request that net/http rejects.
 func responseOf(body []byte) (what Rejection, ok bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte(`request header "`)) && bytes.HasSuffix(body, []byte(" in HTTP/2\n")):
@@ -98,7 +99,7 @@ func responseOf(body []byte) (what Rejection, ok bool) {
 	return Rejection{}, false
 }
 
-// errorName returns the name of a code (RFC 9113, 7), as net/http has it.
+// errorName returns the name of a code (RFC 9113, 7), as net/http spells it.
 func errorName(code uint32) string {
 	names := [...]string{"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
 		"FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// counted returns a reporter and what it counts.
+// counted returns a reporter and its counts.
 func counted() (*Reporter, map[string]int) {
 	counts := map[string]int{}
 	return NewReporter(echotest.Quiet(), func(reason string) { counts[reason]++ }), counts
@@ -60,7 +60,7 @@ func TestFrames_inPieces(t *testing.T) {
 	}
 }
 
-// FuzzFrames checks that the pieces do not matter, whatever is sent.
+// FuzzFrames checks that the result does not depend on how the sent bytes are split.
 func FuzzFrames(f *testing.F) {
 	sent, _ := sentFrames(f)
 	f.Add(sent, uint8(3))
@@ -78,7 +78,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestReporter_CountError has causes of several connections at the same time: each counts once, but only a certain one is logged.
+// TestReporter_CountError reports causes from several connections at the same time: each counts once, but only a certain one is logged.
 func TestReporter_CountError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, map[string]int{}

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Header is the header of a request of HTTP/1 that net/http has rejected.
+// Header is the header of an HTTP/1 request that net/http has rejected.
 type Header struct {
 	Data       []byte // as it was read, after empty lines
-	EmptyLines []byte // that were skipped before it
-	Known      bool   // its beginning is in Data
+	EmptyLines []byte // the line breaks that were skipped before the header
+	Known      bool   // whether Data contains its beginning
 	Ended      bool   // the empty line was read
 }
 
-// Explain returns why net/http has responded with a status line instead of calling a handler.
+// Explain returns the reason why net/http responded with a status line instead of calling a handler.
 func (h Header) Explain(statusLine string) Rejection {
 	r := Rejection{Status: http.StatusBadRequest, Protocol: "HTTP/1"}
 	_, text, _ := strings.Cut(statusLine, " ")
@@ -47,7 +47,7 @@ func (h Header) Explain(statusLine string) Rejection {
 	return r
 }
 
-// explainStatus returns the reason of a status that has only one.
+// explainStatus returns the reason for a status that has only one possible reason.
 func explainStatus(status int) (reason, detail string) {
 	switch status {
 	case http.StatusNotImplemented:
@@ -60,16 +60,16 @@ func explainStatus(status int) (reason, detail string) {
 	return "", ""
 }
 
-// requestHeader is a header in parts.
+// requestHeader is a header split into its parts.
 type requestHeader struct {
-	line                    []string // the first one
+	line                    []string // of the first line
 	method, target, version string
 	fields                  []field
 }
 
 type field struct{ name, value string }
 
-// parse splits the complete lines of a header. Lines that begin with a blank continue the value of the line before (RFC 9112, 5.2).
+// parse splits the complete lines of a header. Lines that begin with a blank continue the value of the previous line (RFC 9112, 5.2).
 func parse(data []byte) (h requestHeader) {
 	for line := range strings.Lines(string(data)) {
 		line, whole := strings.CutSuffix(line, "\n")
@@ -88,7 +88,7 @@ func parse(data []byte) (h requestHeader) {
 		default:
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
-				name = "" // not valid; the line may be a part of a secret
+				name = "" // not valid; the line may be part of a secret
 			}
 			h.fields = append(h.fields, field{name, strings.Trim(value, " \t")})
 		}
@@ -103,7 +103,7 @@ func (h requestHeader) withLine() requestHeader {
 	return h
 }
 
-// explain follows the order in which net/http checks a header.
+// explain checks a header in the same order as net/http.
 func (h requestHeader) explain(ended bool) (reason, detail string) {
 	if h.line != nil {
 		reason, detail = h.explainLine()
@@ -126,7 +126,7 @@ func (h requestHeader) explain(ended bool) (reason, detail string) {
 	return reason, detail
 }
 
-// explainLine returns what is not valid in the request line, without what it contains: paths and queries can have secrets.
+// explainLine returns what is not valid in the request line. It does not quote the line, because paths and queries can contain secrets.
 func (h requestHeader) explainLine() (reason, detail string) {
 	target := h.target
 	if h.method == http.MethodConnect && !strings.HasPrefix(target, "/") {

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// FuzzExplain compares the reasons with net/http: whatever it rejects must have one, which contains no value.
+// FuzzExplain compares the reasons with net/http's decisions: each request that net/http rejects must have a reason, which contains no
+// value.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "G@T / HTTP/1.1\n\n", "GET /%zz HTTP/1.1\r\n\r\n",
 		"CONNECT a:x HTTP/1.1\r\n\r\n",
@@ -33,7 +34,7 @@ func FuzzExplain(f *testing.F) {
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
 		if err != nil {
-			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // which has a status of its own
+			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // which has its own status
 				t.Errorf("%q has no reason for %v", head, err)
 			}
 			return
@@ -41,14 +42,14 @@ func FuzzExplain(f *testing.F) {
 		names := slices.Collect(maps.Keys(r.Header))
 		isNamed := !slices.ContainsFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 		maybe := what.Reason == ReasonOther || what.Reason == ReasonHost || what.Reason == ReasonProxyProtocol ||
-			strings.HasPrefix(what.Detail, "Trailer ") // what ReadRequest does not check, and a guess if nothing else is wrong
+			strings.HasPrefix(what.Detail, "Trailer ") // ReadRequest does not check it; a guess if nothing else is wrong
 		if isNamed && !maybe {
 			t.Errorf("%q has a reason, but no error: %+v", head, what)
 		}
 	})
 }
 
-// headerOf returns the part of the data that package connection takes for a header.
+// headerOf returns the part of the data that package connection recognizes as a header.
 func headerOf(data []byte) (head []byte, ended bool) {
 	rest := data
 	for {
@@ -63,7 +64,7 @@ func headerOf(data []byte) (head []byte, ended bool) {
 	}
 }
 
-// TestHeader_Explain checks what no server is needed for; the tests of package server send the rest.
+// TestHeader_Explain checks the cases that need no server; the tests in package server send the others.
 func TestHeader_Explain(t *testing.T) {
 	for name, c := range map[string]struct {
 		header     Header

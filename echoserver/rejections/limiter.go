@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	// linesPerSecond is how many rejections the process logs within any second. A limit for each client would not bound a flood of clients.
+	// linesPerSecond is the maximum number of rejections that the process logs within any second. A limit for each client would not limit a
+	// flood of clients.
 	linesPerSecond = 10
 	second         = time.Second
 )
 
-// limiter bounds the number of log lines.
+// limiter limits the number of log lines.
 type limiter struct {
 	summarize func(omitted int) // writes a line
 
 	mutex     sync.Mutex
-	logged    [linesPerSecond]time.Time // of the last lines
-	oldest    int                       // its index
+	logged    [linesPerSecond]time.Time // when the last lines were logged
+	oldest    int                       // the index of the oldest line
 	omitted   int                       // since the last summary
-	scheduled bool                      // the next summary
+	scheduled bool                      // whether a summary is scheduled
 }
 
-// allow reports whether a line can be written now. Others are counted, and summarized within a second.
+// allow reports whether a line can be written now. It counts the other lines, and summarizes them within a second.
 func (l *limiter) allow(now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -44,7 +45,7 @@ func (l *limiter) schedule() {
 	}
 }
 
-// writeSummary runs once at a time: if nothing reads the log, it waits for that.
+// writeSummary runs at most once at a time: if nothing reads the log, it blocks.
 func (l *limiter) writeSummary() {
 	l.mutex.Lock()
 	omitted := l.omitted

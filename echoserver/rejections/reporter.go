@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxDetail is the maximum length of a detail in the log, in bytes. An error of TLS can contain what a client has sent.
+// maxDetail is the maximum length of a detail in the log, in bytes. A TLS error can contain data from a client.
 const maxDetail = 256
 
 // Rejection is a connection or a request that was rejected.
 type Rejection struct {
-	Remote   string // the address of the client
+	Remote   string // the client's address
 	Protocol string
-	Status   int // of the response; 0 for none
+	Status   int // of the response; 0 if there is none
 	Reason   string
 	Detail   string // contains nothing that may be a secret
 }
@@ -36,7 +36,7 @@ func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
 	return r
 }
 
-// Count counts a rejection that is not logged, or was logged already.
+// Count counts a rejection that is not logged, or that was logged already.
 func (r *Reporter) Count(reason string) { r.count(reason) }
 
 // Report counts and logs a rejection.
@@ -62,12 +62,12 @@ func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
 
 type errorLog struct{ reporter *Reporter }
 
-// Write implements io.Writer. Clients can cause the lines about HTTP/2, so that these have the limit of rejections.
+// Write implements io.Writer. Clients can cause the lines about HTTP/2, so the limit for rejections applies to them.
 func (l errorLog) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
 	isOfClient := !strings.HasPrefix(text, "http: ") && !strings.HasPrefix(text, "http2: panic ")
 	switch {
-	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports more
+	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports more details
 	case isOfClient && !l.reporter.lines.allow(time.Now()):
 	default:
 		l.reporter.log.Warn(text)

@@ -54,7 +54,7 @@ func TestReporter_limit(t *testing.T) {
 	})
 }
 
-// TestReporter_blockedLog reports while nothing reads the log: one goroutine waits for it, not one each second.
+// TestReporter_blockedLog reports rejections while nothing reads the log: only one goroutine waits for the log, not one more each second.
 func TestReporter_blockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unblock := make(chan struct{})
@@ -77,7 +77,7 @@ func TestReporter_blockedLog(t *testing.T) {
 	})
 }
 
-// TestReporter_ErrorLog writes what net/http logs. Clients can cause the lines about HTTP/2.
+// TestReporter_ErrorLog writes the lines that net/http logs. Clients can cause the lines about HTTP/2.
 func TestReporter_ErrorLog(t *testing.T) {
 	log := &echotest.LockedBuffer{}
 	errorLog := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(string) {}).ErrorLog()

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
+// TestAdminResponses checks the admin port's complete responses, before and after the signal to stop.
 func TestAdminResponses(t *testing.T) {
 	const unknown = "echo-server: not found: the paths are /metrics, /livez and /readyz\n"
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestAdminResponses(t *testing.T) {
 	}
 }
 
-// TestAdminMetrics checks that /metrics includes the state of the server at the time of the request, and the request itself as in flight.
+// TestAdminMetrics checks that /metrics includes the server's state at the time of the request, and counts the request itself as in flight.
 func TestAdminMetrics(t *testing.T) {
 	h := handlerOf(t)
 	admin := newAdmin(h.life, h.metrics)
@@ -86,7 +86,7 @@ func TestAdminIsNotLogged(t *testing.T) {
 	}
 }
 
-// TestAdminMethods checks that probes may use any method, and that HEAD gets no body.
+// TestAdminMethods checks that probes may use any method, and that the response to HEAD has no body.
 func TestAdminMethods(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, newAdmin(h.life, h.metrics))

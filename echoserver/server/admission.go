@@ -12,7 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// admit decides whether a request is handled. It takes what the request holds from the budget, and responds if that is not available.
+// admit decides whether a request is handled. It acquires the request's memory from the budget. If that is not available, it responds with
+// a rejection.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := connection.Of(r)
 	if c == nil { // a test without a connection
@@ -30,13 +31,13 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// isAmbiguous reports whether another server may have found the end of a request with a Transfer-Encoding by a Content-Length.
+// isAmbiguous reports whether another server may have used a Content-Length to find the end of a request that has a Transfer-Encoding.
 func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 	names, ok := c.FieldNames(r)
 	return !ok || slices.ContainsFunc(names, isContentLength)
 }
 
-// checkHeader rejects a request whose header or trailer is over a limit.
+// checkHeader rejects a request whose header or trailer exceeds a limit.
 func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
 	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {
@@ -54,11 +55,11 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	return false
 }
 
-// admitStream is admit for a request of HTTP/2, which shares its connection with others. size is the size of its header in bytes.
+// admitStream is admit for an HTTP/2 request, which shares its connection with others. size is the size of its header in bytes.
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
-	if len(r.Trailer) > 0 { // it was announced, and may become as long as net/http decodes
+	if len(r.Trailer) > 0 { // a trailer was announced, and may become as long as net/http decodes
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {
@@ -79,14 +80,15 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 	return false
 }
 
-// keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of
-// some strings, a map does not become smaller, and the trailer is received.
+// keepsMuch reports whether net/http holds much memory for a request until its handler returns, even if the header is cleared: net/http has
+// copies of some strings, a map does not shrink, and a trailer may still arrive.
 func keepsMuch(r *http.Request) bool {
 	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
 		len(r.Trailer) > 0
 }
 
-// admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.
+// admitTrailer decides whether a request is handled after its body has been read. The memory for the trailer was acquired together with the
+// header's.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {
@@ -96,7 +98,7 @@ func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// exhausted responds to a request for which the budget does not suffice.
+// exhausted responds to a request that the budget does not allow.
 func (h *handler) exhausted(e *exchange.Exchange) {
 	h.metrics.Rejected(connection.LimitMemory)
 	e.Header().Set("Retry-After", "1")

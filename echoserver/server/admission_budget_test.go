@@ -10,7 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestRequestsGiveBackWhatTheyHold sends what takes bytes from the budget, over both protocols, and checks that nothing stays taken.
+// TestRequestsGiveBackWhatTheyHold sends requests that acquire bytes from the budget, over both protocols, and checks that all bytes are
+// released.
 func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -33,7 +34,8 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestExhaustedBudget checks what is refused when nearly nothing is available, how, and that ordinary requests are not.
+// TestExhaustedBudget checks which requests are rejected when nearly nothing is available, and how, and that ordinary requests are not
+// rejected.
 func TestExhaustedBudget(t *testing.T) {
 	h := handlerOf(t)
 	h.budget.Requests.Acquire(h.budget.Requests.Limit - 1000)

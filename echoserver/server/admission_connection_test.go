@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestHeaderLimits sends headers around each limit.
+// TestHeaderLimits sends headers whose size is close to each limit.
 func TestHeaderLimits(t *testing.T) {
 	fields := func(number int) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", number-1) + "\r\n"
@@ -68,7 +68,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout begins a header over HTTP/2 and measures when the server closes the connection, by the ping of net/http.
+// TestHTTP2HeaderTimeout begins a header over HTTP/2, and measures when net/http's ping makes the server close the connection.
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -81,7 +81,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 				return
 			}
 			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
-			for range 100 { // slowly, so that no time without a frame is long
+			for range 100 { // slowly, but without a long pause between frames
 				<-time.After(time.Second)
 				if framer.WriteContinuation(1, false, nil) != nil {
 					return
@@ -97,7 +97,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2ResponseTimeout requests what a client then does not take, and measures when the stream is reset.
+// TestHTTP2ResponseTimeout requests a response that the client then does not read, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
 	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
 		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
@@ -137,7 +137,7 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 takes longer for a long body than a response may take: net/http would reset the stream.
+// TestSlowUploadOverHTTP2 takes longer to send a long body than a response may take: net/http would reset the stream.
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -156,7 +156,7 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestIdleHTTP2Connection checks that the deadline of a header does not end a connection that has none.
+// TestIdleHTTP2Connection checks that the deadline for headers does not end a connection that has received none.
 func TestIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -171,8 +171,8 @@ func TestIdleHTTP2Connection(t *testing.T) {
 	})
 }
 
-// TestTransferEncodingWithLength checks that a connection is closed after a request that two servers might read differently, also if the
-// server has not seen its header as it was sent.
+// TestTransferEncodingWithLength checks that a connection is closed after a request that two servers might read differently, even if the
+// server has not seen the header as it was sent.
 func TestTransferEncodingWithLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"
@@ -190,7 +190,8 @@ func TestTransferEncodingWithLength(t *testing.T) {
 	}
 }
 
-// TestLongLineAfterBody sends a long field, the beginning of which comes with the body before. It is no request line.
+// TestLongLineAfterBody sends a long field whose beginning arrives together with the previous body. The server must not mistake it for a
+// request line.
 func TestLongLineAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
@@ -198,7 +199,7 @@ func TestLongLineAfterBody(t *testing.T) {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(20 * time.Millisecond) // so that each part is read alone; if not, the test only checks less
+		<-time.After(20 * time.Millisecond) // so that each part is read separately; otherwise the test merely checks less
 	}
 	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
 		t.Errorf("the responses are %.2000q, %v", got, err)
@@ -231,7 +232,7 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 	})
 }
 
-// TestAdminServerIsSmall checks that clients of the admin port cannot make it hold much.
+// TestAdminServerIsSmall checks that clients of the admin port cannot make the server hold much memory.
 func TestAdminServerIsSmall(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)

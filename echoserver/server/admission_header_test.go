@@ -49,7 +49,7 @@ func TestLargeHeaders(t *testing.T) {
 	}
 }
 
-// sharedConnection sends a request on a connection of HTTP/2 while another request waits. It must get its response, and the other one, too.
+// sharedConnection sends a request on an HTTP/2 connection while another request waits. Both requests must get their responses.
 func sharedConnection(t *testing.T, url, name string, c headerCase) {
 	t.Helper()
 	connection := echotest.Dial(t, url)
@@ -73,7 +73,7 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byt
 	}
 }
 
-// statuses returns the statuses of a number of streams. The connection must not end.
+// statuses returns the status codes of a number of streams. The connection must not end.
 func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
 	t.Helper()
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -102,7 +102,7 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 	return got
 }
 
-// TestHeadersBeyondTheDecoder checks that what net/http does not decode ends the connection, as documented.
+// TestHeadersBeyondTheDecoder checks that a header that net/http does not decode ends the connection, as documented.
 func TestHeadersBeyondTheDecoder(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
@@ -114,7 +114,7 @@ func TestHeadersBeyondTheDecoder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = writeHeader(framer, 1, block, true, true) // the server may end the connection before it has read all
+		_ = writeHeader(framer, 1, block, true, true) // the server may end the connection before it has read everything
 		if !endsWithGoAway(framer) {
 			t.Errorf("%s: the connection goes on", name)
 		}
@@ -133,7 +133,7 @@ func endsWithGoAway(framer *http2.Framer) bool {
 	}
 }
 
-// TestRejectedHeadersAreReported checks metric and log for both versions.
+// TestRejectedHeadersAreReported checks the metric and the log for both HTTP versions.
 func TestRejectedHeadersAreReported(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)
@@ -150,7 +150,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	}
 }
 
-// TestTrailersHaveTheLimitsOfHeaders sends trailers, which the response contains.
+// TestTrailersHaveTheLimitsOfHeaders sends trailers, which the response must contain.
 func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -176,7 +176,7 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersAfterAnotherRequest checks that the beginning of a header that net/http read with the request before counts.
+// TestHeadersAfterAnotherRequest checks that the beginning of a header counts even if net/http read it together with the previous request.
 func TestHeadersAfterAnotherRequest(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)

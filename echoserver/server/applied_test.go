@@ -26,7 +26,7 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAppliedIsAbsent checks the responses that no control has changed: a gateway's response must not look like them.
+// TestAppliedIsAbsent checks responses that no control has changed: they must not report a control.
 func TestAppliedIsAbsent(t *testing.T) {
 	h := handlerOf(t)
 	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",

@@ -19,7 +19,7 @@ const (
 	streamBuffer = 32 << 10
 )
 
-// streamBody sends the request body back while it is received.
+// streamBody sends the request body back while receiving it.
 func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
@@ -48,8 +48,8 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same
-// time.
+// digestStream responds with the size and the SHA-256 of a body after it has received the whole body, because not all proxies read and
+// write at the same time.
 func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()
 	size, err := copyStream(digest, source, http.NewResponseController(e))
@@ -61,7 +61,7 @@ func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
-// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of bytes.
+// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of copied bytes.
 func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
 	buffer := make([]byte, streamBuffer)
 	for {
@@ -85,7 +85,7 @@ func copyStream(target io.Writer, source io.Reader, controller *http.ResponseCon
 	}
 }
 
-// abort aborts a response that was partly sent, so that the client does not take it for a complete one.
+// abort aborts a partly sent response, so that the client does not mistake it for a complete one.
 func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		h.metrics.Rejected(limitBody)

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// streamWriter is a response writer that can do what streams need, and records the deadlines.
+// streamWriter is a response writer that supports streams, and records the deadlines.
 type streamWriter struct {
 	*httptest.ResponseRecorder
 	duplex, deadline, write error // what the methods return
@@ -51,7 +51,7 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
-// isAbort reports whether what was recovered is the panic by which a handler aborts its response.
+// isAbort reports whether a recovered value is the panic with which a handler aborts its response.
 func isAbort(recovered any) bool {
 	err, ok := recovered.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
@@ -121,7 +121,7 @@ func TestStreamBody(t *testing.T) {
 	}
 }
 
-// slowReader returns one byte after each pause.
+// slowReader is a reader that returns one byte after each pause.
 type slowReader struct{ pauses []time.Duration }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -134,7 +134,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that each piece gets the whole time again, in both directions: a slow stream may take hours.
+// TestStreamDeadlines checks that each piece gets the full time limit, in both directions: a slow stream may take hours.
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()
@@ -174,7 +174,7 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 	}
 }
 
-// TestStreamDigest asks for the digest of bodies instead of their content.
+// TestStreamDigest requests the digest of bodies instead of their content.
 func TestStreamDigest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -188,7 +188,7 @@ func TestStreamDigest(t *testing.T) {
 	}
 }
 
-// TestExchangeUnwraps checks that a controller reaches the abilities of the writer below, such as deadlines.
+// TestExchangeUnwraps checks that a response controller can use the features of the underlying writer, such as deadlines.
 func TestExchangeUnwraps(t *testing.T) {
 	w := newStreamWriter()
 	e := exchange.New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))

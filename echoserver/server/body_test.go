@@ -15,7 +15,7 @@ import (
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	// Sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
+	// Sizes around the one that net/http treats specially (256 kB of unread body) and around this server's limits.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
 		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {
@@ -73,7 +73,7 @@ func TestBodyLimit(t *testing.T) {
 		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"),
 			Body:          io.NopCloser(strings.NewReader("x")),
 			ContentLength: maxStreamed + 1})
-		if err == nil { // the client may see first that it could not send what it announced
+		if err == nil { // the client may first detect that it could not send everything it announced
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s: a stream over the limit gets %d", proto, response.StatusCode)
@@ -85,7 +85,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends a body that breaks off, and asks before it sends one over the limit, as curl does.
+// TestBodiesThatAreRefused sends a body that breaks off. Before it sends a body over the limit, it asks for permission, as curl does.
 func TestBodiesThatAreRefused(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{

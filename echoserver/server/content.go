@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// slowLength is the size of a response that socket buffers hold even if the client does not read, in bytes.
+	// slowLength is the size of a response that fits into the socket buffers even if the client does not read, in bytes.
 	slowLength = 64 << 10
-	// slowTimeout is how long a client may take to read a longer response.
+	// slowTimeout is the time limit for reading a longer response.
 	slowTimeout = 2 * time.Minute
 	// copyBuffer is the size of the buffer from which io.Copy writes a longer text, in bytes.
 	copyBuffer = 32 << 10
@@ -30,10 +30,10 @@ type content struct {
 	length    int
 	source    io.Reader
 	held      int           // bytes in memory
-	text      io.ReadSeeker // only for text of a requested size: clients can request a part
+	text      io.ReadSeeker // only for text of a requested size; clients can request a part of it
 }
 
-// content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
+// content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.
 func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied,
 	body *exchange.Body) content {
 	switch {
@@ -87,14 +87,14 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// mayHaveRange reports whether net/http may look for a range in a request. Only GET has ranges, and a unit that is not known is ignored
-// (RFC 9110, 14.2). Several ranges would let a short request ask for a long response.
+// mayHaveRange reports whether net/http may evaluate the range in a request. Only GET has ranges, and an unknown unit is ignored (RFC 9110,
+// 14.2). Several ranges would let a short request cause a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
 }
 
-// filler is text without an end.
+// filler is endless text.
 type filler struct{}
 
 // ReadAt implements io.ReaderAt. It never fails.
@@ -110,8 +110,8 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns how much memory a response can take at most, in bytes, in addition to what the cost of the request includes. Text
-// of a given size is copied from a buffer.
+// worstResponse returns the maximum memory that a response can take, in bytes, in addition to the memory that the cost of the request
+// includes. Text of a given size is copied from a buffer.
 func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))

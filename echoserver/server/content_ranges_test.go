@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRanges asks for parts of a response of 100 bytes.
+// TestRanges requests parts of a 100-byte response.
 func TestRanges(t *testing.T) {
 	h := handlerOf(t)
 	whole := echotest.Record(h, "/?echo.size=100").Body.String()
@@ -30,7 +30,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoRanges asks for a part of what has no parts.
+// TestNoRanges requests a part of responses that do not support ranges.
 func TestNoRanges(t *testing.T) {
 	h := handlerOf(t)
 	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRefusedHeaders tries to set each header that a request must not set, by a query parameter and by a header, in several
-// spellings; and those that belong to the connection also as a default.
+// TestRefusedHeaders tries to set each header that a request must not set, using a query parameter and a header, in several spellings. It
+// also tries to set the headers that belong to the connection as a default.
 func TestRefusedHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{
@@ -44,7 +44,7 @@ func TestRefusedHeaders(t *testing.T) {
 	}
 }
 
-// TestSimilarHeadersAreAllowed sets headers whose names only resemble refused ones.
+// TestSimilarHeadersAreAllowed sets headers whose names only resemble rejected ones.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",
@@ -57,7 +57,8 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	}
 }
 
-// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. Safe rejects them, and says what allows them.
+// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. Safe rejects them, and reports which setting allows
+// them.
 func TestConformanceHeaders(t *testing.T) {
 	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
 		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {
@@ -72,7 +73,7 @@ func TestConformanceHeaders(t *testing.T) {
 	}
 }
 
-// TestEmptyHeaderLists sends lists without an element, as the client of the Gateway API conformance suite does with most requests.
+// TestEmptyHeaderLists sends lists without an element, as the Gateway API conformance suite's client does with most requests.
 func TestEmptyHeaderLists(t *testing.T) {
 	for _, policy := range []string{"Safe", "Full", "None"} {
 		h := handlerOf(t, "ECHO_CONTROLS="+policy)

@@ -52,7 +52,7 @@ func TestControlsPolicies(t *testing.T) {
 	}
 }
 
-// TestCaching asks a server whose own headers let caches store its responses.
+// TestCaching sends requests to a server whose default headers let caches store its responses.
 func TestCaching(t *testing.T) {
 	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},` +
 		`{"name":"X-B","value":"1"}]`
@@ -94,7 +94,7 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestVary checks that Vary lists each header that controls the response, so that a cache cannot give it to others.
+// TestVary checks that Vary lists each header that controls the response, so that a cache cannot serve the response to other clients.
 func TestVary(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
@@ -141,7 +141,7 @@ func TestSetHeadersAreLimited(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreShort sends values of 60 KiB, of which the response must not be made.
+// TestRefusalsAreShort sends values of 60 KiB, which the response must not repeat.
 func TestRefusalsAreShort(t *testing.T) {
 	h, long := handlerOf(t), strings.Repeat("\x01", 20<<10)
 	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}},
@@ -157,7 +157,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that looking for controls allocates nothing for a request without them.
+// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates nothing for a request without any.
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)
@@ -174,7 +174,8 @@ func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// TestSafeHeaders sets headers by the default policy. Nothing may pass by which a proxy, a cache or a browser would serve others.
+// TestSafeHeaders sets headers under the default policy. It must reject every header that could make a proxy, a cache or a browser affect
+// other clients.
 func TestSafeHeaders(t *testing.T) {
 	h := handlerOf(t)
 	for text, allowed := range map[string]bool{

@@ -20,7 +20,7 @@ func TestControls(t *testing.T) {
 		headers []string
 		status  int
 		applied string
-		want    map[string]string // headers; those with an empty value must be missing
+		want    map[string]string // headers; a header with an empty value must be missing
 	}{
 		"none":                  {nil, "/?echo=1&xecho.status=500", nil, 200, "", nil},
 		"status by query":       {nil, "/?echo.status=503", nil, 503, "status=503", nil},
@@ -108,7 +108,7 @@ func TestControlsRefused(t *testing.T) {
 		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header gets %d %q", w.Code, w.Body)
 	}
-	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
+	// With 10,000 parameters, a control among them still applies. The response does not show the parameters parsed.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
@@ -141,7 +141,7 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side: no response is better than an empty one.
+// TestDelayOfOneWhoLeaves closes the client's side during the delay: no response is better than an empty one.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)

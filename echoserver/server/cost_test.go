@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// maxCost is how many times the CPU time of a plain request any request of at most 64 KiB may take.
+	// maxCost is the maximum CPU time of any request of at most 64 KiB, as a multiple of a plain request's CPU time.
 	maxCost = 20
-	// costRequests is how many requests are measured.
+	// costRequests is the number of requests that are measured.
 	costRequests = 200
 )
 
-// TestCost measures the CPU time that the real program takes for hostile requests, as a ratio to that of a plain request in the same run.
+// TestCost measures the CPU time that the real program takes for hostile requests, relative to a plain request in the same run.
 func TestCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many requests")
@@ -46,7 +46,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
-	for range 5 { // the machine may be busy: a ratio is too high only if it always is
+	for range 5 { // the machine may be busy: a ratio counts as too high only if it is in every round
 		if ratio <= maxCost {
 			break
 		}
@@ -58,8 +58,8 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests with fields of 95 % of the limit, and of 95 % of what net/http decodes, whose handling is not linear in
-// the size, or was not, or whose response is large.
+// hostileHeaders returns requests whose fields take 95 % of the limit, or 95 % of the size that net/http decodes. The time to handle them
+// is not linear in their size, or was not in the past, or their response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -81,8 +81,8 @@ func hostileHeaders(limit int) map[string]string {
 	}
 }
 
-// hostileRequests returns requests of at most 64 KiB, without long fields, whose handling is not linear in the size, or was not, or whose
-// response is large.
+// hostileRequests returns requests of at most 64 KiB, without long fields. The time to handle them is not linear in their size, or was not
+// in the past, or their response is large.
 func hostileRequests() map[string]string {
 	header := func(fields ...string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\n"
@@ -131,10 +131,10 @@ func hostileRequests() map[string]string {
 	}
 }
 
-// costRatio measures a request and a plain one in turns.
+// costRatio measures a request and a plain one alternately.
 func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	t.Helper()
-	const rounds, more = 4, 10 // a plain request takes less time, which a moment of a busy machine would change more
+	const rounds, more = 4, 10 // a plain request takes less time, which a busy machine would distort more
 	var plainTime, requestTime time.Duration
 	for range rounds {
 		plainTime += cpuTime(t, p, plain, more*costRequests/rounds)
@@ -143,7 +143,7 @@ func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	return float64(requestTime) * more / float64(plainTime)
 }
 
-// cpuTime sends a request many times, one after the other, and returns the CPU time that it took.
+// cpuTime sends a request many times in succession, and returns the CPU time that the program took.
 func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
 	t.Helper()
 	before := processTime(t, p)
@@ -154,7 +154,7 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 			connection = echotest.Dial(t, p.url)
 			reader = bufio.NewReader(connection)
 		}
-		_, _ = io.WriteString(connection, request) // the server may respond before it has read all
+		_, _ = io.WriteString(connection, request) // the server may respond before it has read everything
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -172,11 +172,11 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 	return processTime(t, p) - before
 }
 
-// processTime returns the CPU time of the program from its CPU clock. The figures of /proc/PID/stat are a guess from samples, which is
-// wrong by a factor when the machine is busy.
+// processTime returns the program's CPU time from its CPU clock. The figures in /proc/PID/stat are estimates from samples, which can be off
+// by a large factor when the machine is busy.
 func processTime(t *testing.T, p *process) time.Duration {
 	t.Helper()
-	const scheduled = 2 // of the clocks of a process, that of the scheduler: clock_getcpuclockid(3)
+	const scheduled = 2 // the scheduler's clock among a process's clocks: clock_getcpuclockid(3)
 	var now unix.Timespec
 	if err := unix.ClockGettime(int32(^p.command.Process.Pid<<3|scheduled), &now); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// documentedSection returns the commands of a section of a page, which need curl and jq, with the output that it shows.
+// documentedSection returns the commands in a section of a page, with the output that the page shows. The commands need curl and jq.
 func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	t.Helper()
 	for _, program := range []string{"curl", "jq"} {
@@ -30,21 +30,21 @@ func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	return fences.Steps(fences.Section(string(text), heading))
 }
 
-// bash runs a command of the documentation against a server, and returns its output.
+// bash runs a documented command against a server, and returns its output.
 func (p *process) bash(command string) (string, error) {
 	output, err := exec.Command("bash", "-c",
 		strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
 	return string(output), err
 }
 
-// TestFaultsOfTheDocumentation runs the commands of a section of the documentation against the real program, and compares their output.
-// Some of them start the server with a variable.
+// TestFaultsOfTheDocumentation runs the commands in a section of the documentation against the real program, and compares their output.
+// Some commands start the server with an environment variable.
 func TestFaultsOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
 	if len(steps) != 10 {
 		t.Errorf("%d commands are found", len(steps))
 	}
-	counts := regexp.MustCompile(`(?m)^ +\d+ `) // those of uniq, which depend on chance
+	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints, which are random
 	p := start(t)
 	for _, step := range steps {
 		if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
@@ -59,7 +59,7 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestResponseOfTheDocumentation runs the commands of the sections about the response, and looks for what they show.
+// TestResponseOfTheDocumentation runs the commands in the sections about the response, and looks for the output that these show.
 func TestResponseOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
 	if len(steps) != 3 {
@@ -76,7 +76,7 @@ func TestResponseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestTLSOfTheDocumentation runs the command of a section of the documentation against the real program, and compares its output.
+// TestTLSOfTheDocumentation runs the command in a section of the documentation against the real program, and compares its output.
 func TestTLSOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")
 	if len(steps) != 1 {

@@ -14,12 +14,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// echo responds with the request, or as its controls specify. It reads the body before it responds, because net/http drops the rest of
-// the body afterwards.
+// echo responds with the request, or as the request's controls specify. It reads the body before it responds, because net/http drops the
+// rest of the body afterwards.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	e.Header()["Vary"] = h.vary
 	body, err := exchange.ReadBody(e, r)
-	if time.Since(e.Began) > time.Second { // the time of the response begins when the request is complete
+	if time.Since(e.Began) > time.Second { // the time limit for the response starts when the request is complete
 		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if it fails, writing fails too
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	}
 	desired.SetHeaders(header)
 	if desired.EarlyHints && r.ProtoAtLeast(1, 1) {
-		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // it is not the status of the exchange
+		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // 103 is not the final status of the exchange
 	}
 	if desired.Connection == controls.ConnectionTruncate {
 		content.truncate(e, r, desired.StatusOrOK())
@@ -75,8 +75,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// delay waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
-// closed only its sending side would take an empty response for a valid one.
+// delay waits for the delay. It returns false if too many responses are delayed. If the client disconnects, it aborts the response: a
+// client that has closed only its sending side would mistake an empty response for a valid one.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
@@ -93,8 +93,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// echoHandshake returns the echo of the handshake of a WebSocket in JSON if the handshake asks for it, and the memory that was acquired for
-// it. It returns false if it has rejected the handshake.
+// If a WebSocket handshake requests it, echoHandshake returns the echo of the handshake in JSON, and the size of the memory that was
+// acquired for it. It returns false if it has rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {
@@ -117,15 +117,15 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
 }
 
-// isSameOrigin reports whether a handshake comes from a page of this server or from no page. Browsers let a page of any origin read the
-// messages of a WebSocket, but not the responses to other requests.
+// isSameOrigin reports whether a handshake comes from one of this server's pages or from no page. Browsers let a page of any origin read a
+// WebSocket's messages, but not the responses to other requests.
 func isSameOrigin(r *http.Request) bool {
 	origin, err := url.Parse(r.Header.Get("Origin"))
 	return err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 }
 
-// logHandshake logs a request for a WebSocket at debug, with its echo: a proxy may have removed what makes it a handshake. There is no line
-// if there is no memory for it.
+// logHandshake logs a WebSocket request at debug level, with its echo: a proxy may have removed the headers that make it a handshake. If
+// there is no memory for the line, it logs nothing.
 func (h *handler) logHandshake(e *exchange.Exchange, r *http.Request) {
 	if !h.log.Enabled(r.Context(), slog.LevelDebug) {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestIdentityOff looks for everything that tells where the server runs, in all formats.
+// TestIdentityOff looks for anything that reveals where the server runs, in all formats.
 func TestIdentityOff(t *testing.T) {
 	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
 		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
@@ -45,7 +45,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// TestRedactedCopies checks that what is parsed from a header, or made of it, does not tell its value.
+// TestRedactedCopies checks that data parsed or derived from a redacted header does not reveal the header's value.
 func TestRedactedCopies(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
 	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent",
@@ -89,7 +89,7 @@ func TestClientChain(t *testing.T) {
 	}
 }
 
-// TestProxiesAreHidden sends requests from 192.0.2.1: only the address of a client that a trusted proxy reports is shown.
+// TestProxiesAreHidden sends requests from 192.0.2.1: a response shows a client's address only if a trusted proxy reports it.
 func TestProxiesAreHidden(t *testing.T) {
 	for name, c := range map[string]struct{ trusted, forwarded, want string }{
 		"no trusted proxy":             {"", "10.0.0.1", ""},

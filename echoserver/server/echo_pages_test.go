@@ -34,7 +34,7 @@ func TestPagesAreServed(t *testing.T) {
 	}
 }
 
-// documentOf returns the document of a page.
+// documentOf returns a page's document.
 func documentOf(t *testing.T, name string) string {
 	t.Helper()
 	document, err := os.ReadFile("../describe/" + name)
@@ -54,7 +54,7 @@ func dataOf(t *testing.T, page string) (string, bool) {
 	return data, hasHead && hasTail
 }
 
-// TestPage holds the pages to their limits, and what is embedded to where nothing of it is markup.
+// TestPage checks that the pages stay within their limits, and that no embedded data can act as markup.
 func TestPage(t *testing.T) {
 	for name, page := range map[string]string{"echo": documentOf(t, "page_echo.html"), "WebSocket": documentOf(t, "page_websocket.html")} {
 		if len(page) > 8<<10 || strings.Contains(page, "://") || strings.Contains(page, "innerHTML") {

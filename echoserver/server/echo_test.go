@@ -102,7 +102,7 @@ func TestHeadAnswersLikeGet(t *testing.T) {
 	}
 }
 
-// TestIndentation checks who gets JSON that is indented.
+// TestIndentation checks which clients get indented JSON.
 func TestIndentation(t *testing.T) {
 	h := handlerOf(t)
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), on a new connection and on one that had requests before.
+// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), on a new connection and on one that has already served requests.
 func TestEmptyLines(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL
 	for lines, status := range map[string]int{"": 200, "\r\n": 200, "\n": 200, "\r\n\r\n": 200, "\r": 200, "\r\n\r\n\r\n": 400} {
@@ -34,7 +34,7 @@ func TestEmptyLines(t *testing.T) {
 	}
 }
 
-// TestEmptyLines_betweenBytes sends empty lines and a request byte for byte.
+// TestEmptyLines_betweenBytes sends empty lines and a request byte by byte.
 func TestEmptyLines_betweenBytes(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, path := range []string{"/a", "/b"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// resetConnection resets the connection of a request: under HTTP/1.1 by TCP, under HTTP/2 only the stream of the request.
+// resetConnection resets a request's connection. With HTTP/1.1, it resets the TCP connection; with HTTP/2, only the request's stream.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
 		_ = c.SendReset() // only fails if the client has disconnected
@@ -16,7 +16,7 @@ func resetConnection(r *http.Request) {
 	panic(http.ErrAbortHandler) // makes net/http close the connection, or reset the stream
 }
 
-// truncatedWriter is the writer of a response that ends too early.
+// truncatedWriter is a response writer that stops too early.
 type truncatedWriter struct {
 	*exchange.Exchange
 	left int // in bytes

@@ -11,7 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestConnectionReset resets connections of both protocols, by a request and by the settings. Those of others go on.
+// TestConnectionReset resets connections of both protocols, because of a request and because of the settings. Other clients' connections
+// continue.
 func TestConnectionReset(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
@@ -43,7 +44,7 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// TestConnectionResetIsNoEnd distinguishes a reset from the end of a connection on the real program, whose listener wraps connections.
+// TestConnectionResetIsNoEnd checks that the real program, whose listener wraps connections, resets a connection instead of closing it.
 func TestConnectionResetIsNoEnd(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
 	connection := echotest.Dial(t, p.url)
@@ -55,7 +56,7 @@ func TestConnectionResetIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponses compares what arrives with the announced length.
+// TestTruncatedResponses compares the received part with the announced length.
 func TestTruncatedResponses(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_CONTROLS=Full"))
 	for proto, client := range echotest.Clients(t) {

@@ -19,8 +19,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that
-// write megabytes at once would take the processors for so long that the requests and probes of this test do not even leave.
+// writes returns a function that writes a text and reads nothing. It writes a little at a time and then yields to other goroutines. A
+// thousand goroutines that write megabytes without a pause would occupy the processors so long that this test's requests and probes would
+// not even be sent.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -40,21 +41,21 @@ func incompleteMessage() string {
 	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(maxMessage-1))
 }
 
-// manyPings returns a WebSocket with many pings of the maximum size.
+// manyPings returns a WebSocket handshake and many pings of the maximum size.
 func manyPings() string {
 	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(echotest.Payload(125)), 1000)
 }
 
-// How a request of HTTP/2 goes on after its header.
+// streamKind determines how an HTTP/2 request continues after its header.
 type streamKind int
 
 const (
 	complete streamKind = iota
-	withBody            // whose last byte never comes
+	withBody            // the last byte of the body never comes
 	withoutWindow
 )
 
-// overHTTP2 returns a function that begins requests of HTTP/2 on a connection.
+// overHTTP2 returns a function that begins HTTP/2 requests on a connection.
 func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.Conn) error {
 	var body []byte
 	if kind == withBody {
@@ -82,7 +83,7 @@ func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...
 	})
 }
 
-// framing returns a function that begins a connection of HTTP/2, discards what comes, and sends frames.
+// framing returns a function that begins an HTTP/2 connection, discards everything it receives, and sends frames.
 func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		framer, err := greet(connection, kind)
@@ -94,7 +95,7 @@ func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) er
 	}
 }
 
-// greet begins a connection of HTTP/2.
+// greet begins an HTTP/2 connection.
 func greet(connection net.Conn, kind streamKind) (*http2.Framer, error) {
 	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func headerBlock(method, path string, fields ...string) []byte {
 	return headerBlockTo("a", method, path, fields...)
 }
 
-// headerBlockTo is headerBlock for an authority.
+// headerBlockTo is headerBlock with a given authority.
 func headerBlockTo(authority, method, path string, fields ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -124,7 +125,7 @@ func headerBlockTo(authority, method, path string, fields ...string) []byte {
 	return block.Bytes()
 }
 
-// writeHeader writes a header in frames of the size that every server accepts.
+// writeHeader writes a header in frames of a size that every server accepts.
 func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
 	first := min(len(block), maxFrame)
 	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
@@ -145,7 +146,7 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	})
 }
 
-// manyFields returns a number of fields that are together of a size.
+// manyFields returns a number of fields with a given total size.
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
 		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
@@ -153,7 +154,7 @@ func manyFields(number, size int) (fields []string) {
 	return fields
 }
 
-// listedFields returns fields of together about a size whose values are not UTF-8.
+// listedFields returns fields whose values are not UTF-8, with about the given total size.
 func listedFields(number, size int) (fields []string) {
 	for i := range number {
 		fields = append(fields, "x-"+strconv.Itoa(i), strings.Repeat("\xff", size/number-10))
@@ -161,7 +162,7 @@ func listedFields(number, size int) (fields []string) {
 	return fields
 }
 
-// tinyFields returns fields with distinct names of three bytes, and without values: a map of them is much larger than what is sent.
+// tinyFields returns fields with distinct names of three bytes and without values: a map of these fields is much larger than the sent data.
 func tinyFields(number int) (fields []string) {
 	for i := range number {
 		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
@@ -169,8 +170,8 @@ func tinyFields(number int) (fields []string) {
 	return fields
 }
 
-// resets returns a function that begins requests and resets them, as fast as the server reads: net/http queues requests whose handlers
-// have not ended.
+// resets returns a function that begins requests and resets them as fast as the server reads. net/http queues requests whose handlers have
+// not yet returned.
 func resets(block []byte) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		for id := uint32(1); ; id += 2 {
@@ -181,7 +182,7 @@ func resets(block []byte) func(net.Conn) error {
 	})
 }
 
-// withTrailer returns a function that sends requests with a trailer of a size, whose responses are delayed.
+// withTrailer returns a function that sends requests with a trailer of a given size. The responses are delayed.
 func withTrailer(size int) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		var trailer bytes.Buffer
@@ -198,7 +199,7 @@ func withTrailer(size int) func(net.Conn) error {
 	})
 }
 
-// longFrame sends nearly all of a frame that is as long as frames can be.
+// longFrame sends nearly all of a frame of the maximum length.
 func longFrame(connection net.Conn) error {
 	if _, err := greet(connection, complete); err != nil {
 		return err
@@ -211,7 +212,7 @@ func longFrame(connection net.Conn) error {
 
 func grpcFields() []string { return []string{"content-type", "application/grpc", "te", "trailers"} }
 
-// unfinished returns an EchoRequest of about a size. Its last byte is missing.
+// unfinished returns an EchoRequest of about the given size, without its last byte.
 func unfinished(size int) []byte {
 	message := prefixed("\x12" + varint(size-8) + echotest.Payload(size-8))
 	return message[:len(message)-1]
@@ -219,7 +220,7 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that begins calls. Each sends a message as fast as the server takes it, and then nothing.
+// grpcStreams returns a function that begins calls. Each call sends a message as fast as the server accepts it, and then nothing.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := clientOver(connection)
@@ -239,13 +240,13 @@ func grpcStreams(method string, streams int, message []byte) func(net.Conn) erro
 	}
 }
 
-// clientOver returns a client that sends all requests over one connection of HTTP/2.
+// clientOver returns a client that sends all requests over one HTTP/2 connection.
 func clientOver(connection net.Conn) *http.Transport {
 	return &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a body whose end never comes. Reading it lets others run, as writes does.
+// stalledBody is a body that never ends. Reading it yields to other goroutines, as writes does.
 type stalledBody struct {
 	io.Reader
 	io.Closer

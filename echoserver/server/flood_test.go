@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// containerMemory is the default memory limit of the pods of an Echo, in MiB.
+	// containerMemory is the default memory limit of an Echo's pods, in MiB.
 	containerMemory = 64
-	// floodTime is how long a flood lasts.
+	// floodTime is the duration of a flood.
 	floodTime = 3 * time.Second
 )
 
-// TestFloods sends to the real program what could exhaust its memory: it must stay below the memory limit, and serve another client and
-// probes all the time.
+// TestFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit, and serve
+// another client and probes throughout.
 func TestFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -41,7 +41,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog is TestFloods while nothing reads the log: requests wait for their log lines, and are accounted for until then.
+// TestFloodsWithBlockedLog is TestFloods while nothing reads the log: requests wait until their log lines are written, and are accounted
+// for until then.
 func TestFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -66,7 +67,7 @@ func startFlooded(t *testing.T, environ ...string) *process {
 	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
 }
 
-// clientFlood is what many connections do.
+// clientFlood describes what many connections do at the same time.
 type clientFlood struct {
 	connections int
 	open        func(net.Conn) error
@@ -84,7 +85,7 @@ func (f clientFlood) run(t *testing.T, environ ...string) {
 	}
 }
 
-// floods returns all floods but those whose header is large.
+// floods returns all floods except those with large headers.
 func floods() map[string]clientFlood {
 	return map[string]clientFlood{
 		"slow bodies over HTTP/2":       {200, overHTTP2("POST", "/", withBody)},
@@ -118,7 +119,8 @@ func floods() map[string]clientFlood {
 	}
 }
 
-// headerFloods returns floods of headers near the limit, and near what net/http decodes before the handler rejects it.
+// headerFloods returns floods with headers near the limit, and with headers near the size that net/http decodes before the handler rejects
+// them.
 func headerFloods(limit int) map[string]clientFlood {
 	allowed, decoded := limit*95/100, connection.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
@@ -164,7 +166,7 @@ func headerFloods(limit int) map[string]clientFlood {
 	}
 }
 
-// flood opens connections for some time, and returns the most resident memory that the program has had.
+// flood opens connections for some time, and returns the program's peak resident memory.
 func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -193,7 +195,8 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
-// ordinaryClients sends requests and probes until the returned function is called, which returns how many were served. None may fail.
+// ordinaryClients sends requests and probes until the returned function is called. That function returns how many were served. None may
+// fail.
 func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -220,7 +223,7 @@ func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 			served.Add(1)
 		}
 	}
-	for _, client := range echotest.Clients(t) { // with connections of their own, which are open before the flood
+	for _, client := range echotest.Clients(t) { // with separate connections, which are open before the flood
 		_ = echotest.Send(t, client, http.MethodGet, p.url, "")
 		all.Go(func() { ask(p.url, client) })
 	}

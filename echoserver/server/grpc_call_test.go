@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that the end of the server ends streams, with a status, and delays.
+// TestGRPCOfTheEnd checks that a server that stops ends streams, with a status, and delays.
 func TestGRPCOfTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -51,7 +51,7 @@ func TestGRPCOfTheEnd(t *testing.T) {
 	})
 }
 
-// TestGRPCTimeouts checks how long clients may do nothing.
+// TestGRPCTimeouts checks how long clients may be idle.
 func TestGRPCTimeouts(t *testing.T) {
 	const overdue = "4 the deadline of the call was exceeded"
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestGRPCTimeouts(t *testing.T) {
 	}
 }
 
-// TestCallThatIsRejectedEarly checks how long a client of HTTP/1.1 may take to send a message that no longer matters.
+// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send a message that no longer matters.
 func TestCallThatIsRejectedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -100,7 +100,8 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	})
 }
 
-// TestGRPCClientThatDoesNotRead checks that a response that is not read ends, and that a stream that is only idle does not.
+// TestGRPCClientThatDoesNotRead checks that a response ends if the client does not read it, and that a stream does not end if it is only
+// idle.
 func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -136,7 +137,7 @@ func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// TestSlowStream checks that the time in which a message must arrive does not include the time in which its response is read.
+// TestSlowStream checks that the time limit for a message does not include the time that the client takes to read the response.
 func TestSlowStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -161,7 +162,7 @@ func TestSlowStream(t *testing.T) {
 	})
 }
 
-// TestWatch checks that a status is sent immediately, and when it changes.
+// TestWatch checks that a status is sent immediately, and again when it changes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -197,7 +198,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestGRPCDelays checks that calls are limited as other delayed requests are.
+// TestGRPCDelays checks that the limit for delayed requests applies to calls.
 func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.delays.Waiting.Store(exchange.MaxWaiting)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// What package grpc limits, and what a call holds.
+// The limits in package grpc, and the memory that a call holds.
 const (
 	grpcType             = "application/grpc"
 	grpcWebType          = "application/grpc-web"
@@ -41,7 +41,7 @@ const (
 	gatewayAPI     = grpcecho.GrpcEchoEchoProcedure
 )
 
-// prefixed returns a message of gRPC as it is sent.
+// prefixed returns a gRPC message with its prefix, as it is sent.
 func prefixed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
@@ -62,17 +62,18 @@ func echoRequest(t testing.TB, message string) []byte {
 	return sentMessage(t, &echov1.EchoRequest{Message: message})
 }
 
-// calling is a call of gRPC in progress, as its client sees it.
+// calling is a gRPC call in progress, as the client sees it.
 type calling struct {
 	echotest.Reply
 	body *io.PipeWriter
 }
 
-// begin begins a call, whose client may send more. Its headers must have come, which takes a first message or the end.
+// begin begins a call to which the client may send more. It waits for the response's headers, which the server sends with a first message
+// or at the end.
 func begin(t *testing.T, client *http.Client, url string, first []byte, headers ...string) *calling {
 	t.Helper()
 	reader, writer := io.Pipe()
-	go func() { _, _ = writer.Write(first) }() // the call may end before
+	go func() { _, _ = writer.Write(first) }() // the call may end earlier
 	t.Cleanup(func() { _ = writer.Close() })
 	c := post(t, client, url, reader, headers...)
 	c.body = writer
@@ -85,7 +86,7 @@ func listen(t *testing.T, client *http.Client, url string, sent []byte, headers 
 	return post(t, client, url, bytes.NewReader(sent), headers...)
 }
 
-// post sends a request of gRPC.
+// post sends a gRPC request.
 func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
 	t.Helper()
 	if !slices.Contains(headers, "Content-Type") {
@@ -109,7 +110,7 @@ func (c *calling) receive(t *testing.T) []byte {
 	return message
 }
 
-// status returns code and message of a call that has ended.
+// status returns the code and the message of a call that has ended.
 func (c *calling) status(t *testing.T) string {
 	t.Helper()
 	if rest, err := io.ReadAll(c.Body); err != nil || len(rest) > 0 {
@@ -118,7 +119,7 @@ func (c *calling) status(t *testing.T) string {
 	return c.Trailer.Get("Grpc-Status") + " " + c.Trailer.Get("Grpc-Message")
 }
 
-// called returns the status of a call of one message, and the last message of its response.
+// called makes a call with one message. It returns the status and the last message of the response.
 func called(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) (status string, response []byte) {
 	t.Helper()
 	c := listen(t, client, url, sent, headers...)
@@ -128,7 +129,7 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 	return c.status(t), response
 }
 
-// http2InMemory returns an HTTP/2 client of a server in memory. It does not read ahead.
+// http2InMemory returns an HTTP/2 client for a server in memory. The client does not read ahead.
 func http2InMemory(t *testing.T, listener *echotest.MemoryListener) *http.Client {
 	transport := &http.Transport{Protocols: echotest.OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestCallMemory checks what the messages of a call take from the budget, and when that is released.
+// TestCallMemory checks how much of the budget a call's messages acquire, and when they release it.
 func TestCallMemory(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
 	h := handlerOf(t)
@@ -41,7 +41,7 @@ func TestCallMemory(t *testing.T) {
 	echotest.Until(t, "the call is released", func() bool { return used() == 0 })
 }
 
-// TestCallsWithoutMemory checks calls for which the budget does not suffice.
+// TestCallsWithoutMemory checks calls that the budget does not allow.
 func TestCallsWithoutMemory(t *testing.T) {
 	large, short := echotest.Payload(100_000), "hello"
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestCallsWithoutMemory(t *testing.T) {
 	}
 }
 
-// FuzzCall sends anything to the methods. Whatever comes, no memory remains acquired, the response is bounded, and secrets are not in it.
+// FuzzCall sends arbitrary data to the methods. In every case, all memory is released, and the response is bounded and contains no secrets.
 func FuzzCall(f *testing.F) {
 	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
 		healthCheckProcedure, reflectionPath}
@@ -84,7 +84,7 @@ func FuzzCall(f *testing.F) {
 	const credential = "credential-\xe9-9b2d"
 	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte, value string) {
 		h := handlerOf(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of a stream of responses with an interval
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // for a stream of responses with an interval
 		defer cancel()
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, paths[path%uint(len(paths))], bytes.NewReader(body))
 		r.ProtoMajor = 2

@@ -19,14 +19,14 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// callCounts counts what happens to calls.
+// callCounts counts calls, controls and rejections.
 type callCounts struct {
 	grpc.Metrics
 	mutex  sync.Mutex
 	counts map[string]int
 }
 
-// countCalls counts the calls of a handler.
+// countCalls makes a handler count its calls.
 func countCalls(h *handler) *callCounts {
 	c := &callCounts{Metrics: h.calls.Metrics, counts: map[string]int{}}
 	h.calls.Metrics = c
@@ -54,7 +54,7 @@ func (c *callCounts) all() []string {
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are calls: the others are echoed.
+// TestCallTypes checks which requests are calls. The others are echoed.
 func TestCallTypes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
@@ -85,7 +85,7 @@ func TestCallTypes(t *testing.T) {
 	}
 }
 
-// TestGRPCStatus checks what grpc-go's client cannot do wrong.
+// TestGRPCStatus checks the responses to errors that grpc-go's client cannot make.
 func TestGRPCStatus(t *testing.T) {
 	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
@@ -94,7 +94,7 @@ func TestGRPCStatus(t *testing.T) {
 		path    string
 		sent    string
 		headers []string
-		want    string // begins so
+		want    string // a prefix of the status
 	}{
 		"no message":              {unaryPath, "", nil, "12 unary request has zero messages"},
 		"compressed":              {unaryPath, "\x01" + hello[1:], nil, "13 protocol error: sent compressed message"},
@@ -135,7 +135,7 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks the codes that are counted, also if connect rejects a request before a service handles it.
+// TestCallsAreCounted checks the codes that are counted, even if Connect rejects a request before a service handles it.
 func TestCallsAreCounted(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)
@@ -188,7 +188,7 @@ func TestJSONErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestCallDescription checks what a response does not show.
+// TestCallDescription checks what a response must not show.
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
@@ -219,7 +219,7 @@ func TestCallDescription(t *testing.T) {
 	}
 }
 
-// TestGRPCWithTLS checks what a response reports of TLS.
+// TestGRPCWithTLS checks what a response reports about TLS.
 func TestGRPCWithTLS(t *testing.T) {
 	server := serveTLS(t, "")
 	client := tlsClients(t, server.config())["HTTP/2.0"]
@@ -239,7 +239,7 @@ func TestGRPCWithTLS(t *testing.T) {
 	}
 }
 
-// TestGRPCAborted checks that a call that is aborted by its client ends.
+// TestGRPCAborted checks that a call ends when its client aborts it.
 func TestGRPCAborted(t *testing.T) {
 	h := handlerOf(t)
 	counts := countCalls(h)

@@ -27,7 +27,7 @@ type handler struct {
 	pages     describe.Pages
 	delays    *exchange.Delays
 	budget    *connection.Budget
-	vary      []string // the value of Vary, which no response changes
+	vary      []string // the value of Vary, shared by all responses
 	chooser   *controls.Chooser
 	// attempts counts the requests with the same nonce.
 	attempts  *controls.Counts
@@ -62,17 +62,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	target := routeOf(routedPath(r.URL))
 	h.metrics.began()
-	defer func() { // also if the response is aborted
+	defer func() { // even if the response is aborted
 		h.metrics.ended(listenerOf(r), r, e.StatusOrOK(), time.Since(e.Began))
 		if !e.OverBudget && !target.isProbe() && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
-		e.End() // last, because the request is held while its log line waits for earlier ones
+		e.End() // last, because the request stays in memory while its log line waits for earlier ones
 	}()
 	exchange.SetSecurityHeaders(w.Header())
 	sign(w.Header(), r, &h.identity, h.attempts)
 	if h.life.draining.Load() {
-		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
+		w.Header().Set("Connection", "close") // so that the client's next request goes to another pod
 	}
 	if h.admit(e, r) {
 		h.route(e, r, target)
@@ -80,9 +80,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route dispatches by the route of the path. http.ServeMux would redirect paths that must be echoed.
+// route dispatches a request by its route. It does not use http.ServeMux, which would redirect paths that must be echoed.
 func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
-	if r.Method == http.MethodConnect { // any 2xx would mean a tunnel (RFC 9110, 9.3.6)
+	if r.Method == http.MethodConnect { // any 2xx status would mean a tunnel (RFC 9110, 9.3.6)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
@@ -118,7 +118,7 @@ func health(w http.ResponseWriter, healthy bool) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// listenerOf returns the label of the port of a request.
+// listenerOf returns the label for a request's port.
 func listenerOf(r *http.Request) string {
 	if tlsserver.Of(r) != nil {
 		return "https"
@@ -130,7 +130,7 @@ func listenerOf(r *http.Request) string {
 // exists under any prefix.
 const reserved = "/-/"
 
-// route is what the server does with a request.
+// route determines what the server does with a request.
 type route int
 
 const (
@@ -143,8 +143,8 @@ const (
 	routeUnknown
 )
 
-// routeOf returns the route of a path. Streams exist under any prefix, so that they are reachable through an Ingress with a path. Probes
-// exist only at the root: load balancers send them without the prefix, and a path of an application may end like them.
+// routeOf returns the route for a path. Streams exist under any prefix, so that they are reachable through an Ingress with a path. Probes
+// exist only at the root: load balancers send them without the prefix, and an application's path may have the same ending.
 func routeOf(path string) route {
 	switch {
 	case path == "/-/livez":
@@ -165,9 +165,9 @@ func routeOf(path string) route {
 
 func (r route) isProbe() bool { return r == routeLive || r == routeReady }
 
-// routedPath returns the path of a URL for routing. An escaped slash separates nothing (RFC 3986, 2.2): it stays escaped.
+// routedPath returns a URL's path for routing. An escaped slash is not a separator (RFC 3986, 2.2), so it stays escaped.
 func routedPath(u *url.URL) string {
-	if u.RawPath == "" { // only what must be escaped is
+	if u.RawPath == "" { // nothing is escaped that need not be
 		return u.Path
 	}
 	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDelayIsExact measures how long responses are delayed, by the clock of the bubble.
+// TestDelayIsExact measures how long responses are delayed, using the bubble's clock.
 func TestDelayIsExact(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -53,7 +53,7 @@ func TestDelayIsExact(t *testing.T) {
 	}
 }
 
-// TestDelayLimit keeps one response less than the limit waiting, then one more, and then checks that places are free again.
+// TestDelayLimit delays one response fewer than the limit, then one more, and then checks that further responses can be delayed again.
 func TestDelayLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -107,7 +107,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 	})
 }
 
-// TestResponsesWhileDraining checks that from the signal on, and not before, clients are told to close their connections.
+// TestResponsesWhileDraining checks that responses ask clients to close their connections after the signal, and not before.
 func TestResponsesWhileDraining(t *testing.T) {
 	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
 		h := handlerOf(t)
@@ -133,7 +133,7 @@ func TestResponsesWhileDraining(t *testing.T) {
 	}
 }
 
-// TestOrderOfRefusals sends requests with several faults: a client that is told of the second must not have the first.
+// TestOrderOfRefusals sends requests with several errors: if a response names the second error, the request must not have the first.
 func TestOrderOfRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, target string
@@ -164,7 +164,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReplaced sets headers that the server sets itself, some of them several times.
+// TestHeadersAreReplaced sets headers that the server also sets, some of them several times.
 func TestHeadersAreReplaced(t *testing.T) {
 	own := controls.Full.Vary()
 	h := handlerOf(t, "ECHO_CONTROLS=Full",
@@ -190,7 +190,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 	}
 }
 
-// TestResponsesAreNotMixed sends different requests at the same time, with responses below and above the size of the shared buffers.
+// TestResponsesAreNotMixed sends different requests at the same time, whose responses are smaller and larger than the shared buffers.
 func TestResponsesAreNotMixed(t *testing.T) {
 	h := handlerOf(t)
 	var all sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHead sends HEAD wherever GET is: the response has the same status and type, and it ends (RFC 9110, 9.3.2).
+// TestHead sends HEAD wherever GET is supported: the response has the same status and type, and it ends (RFC 9110, 9.3.2).
 func TestHead(t *testing.T) {
 	h := handlerOf(t)
 	public, admin := serve(t, h).URL, serve(t, newAdmin(h.life, h.metrics)).URL

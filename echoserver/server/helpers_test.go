@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// settingsOf returns the settings that an environment gives.
+// settingsOf returns the settings that an environment specifies.
 func settingsOf(t testing.TB, environ ...string) Settings {
 	t.Helper()
 	s, err := ParseSettings("dev", nil, environ, io.Discard)
@@ -41,7 +41,7 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 		newMetrics("dev", connection.NewBudget(connection.AvailableMemory()), life.draining.Load), echotest.Quiet())
 }
 
-// loggedHandler returns a handler, and its log.
+// loggedHandler returns a handler and its log.
 func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedBuffer) {
 	t.Helper()
 	h, log := handlerOf(t, environ...), &echotest.LockedBuffer{}
@@ -66,7 +66,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return server
 }
 
-// boundsFor returns the default bounds of the connections of a handler, with its metrics and its log.
+// boundsFor returns the default bounds for a handler's connections, with the handler's metrics and log.
 func boundsFor(h http.Handler) *connection.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
@@ -77,13 +77,13 @@ func boundsFor(h http.Handler) *connection.Bounds {
 	return b
 }
 
-// boundsOf returns the default bounds of connections.
+// boundsOf returns the default bounds for connections.
 func boundsOf(m *metrics) *connection.Bounds {
 	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections,
 		Reporter: rejections.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
-// decoded is a response of a server. What was applied to it has no type of its own.
+// decoded is a decoded response. The controls that were applied to it have no type of their own.
 type decoded struct {
 	describe.Response
 	Applied map[string]any `json:"applied"`
@@ -100,7 +100,7 @@ func decode(t testing.TB, text string) decoded {
 	return d
 }
 
-// programFolder is what program has made, if it was called.
+// programFolder is the directory that program created, if it was called.
 var programFolder string
 
 // program builds the real program, once for all tests that need it.
@@ -119,7 +119,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is the real program at work.
+// process is the real program in execution.
 type process struct {
 	command     *exec.Cmd
 	url, admin  string
@@ -171,7 +171,7 @@ func (p *process) signal(t *testing.T) {
 	}
 }
 
-// wait waits for the end and returns its status.
+// wait waits for the process to end, and returns its error.
 func (p *process) wait(t *testing.T) error {
 	t.Helper()
 	select {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// shutdownTimeout is how long requests in flight may take after the server has stopped listening.
+// shutdownTimeout is the time limit for requests in flight after the server has stopped listening.
 const shutdownTimeout = 20 * time.Second
 
 // lifecycle is the state of the server: serving, then draining, then ending.
@@ -25,8 +25,8 @@ func newLifecycle() *lifecycle {
 	return &lifecycle{notReady: make(chan struct{}), ending: make(chan struct{})}
 }
 
-// drain fails the readiness probe and continues to respond until the pod is removed from the endpoints of its Service. Then it stops
-// listening, ends delays and streams, and waits for the requests in flight.
+// drain fails the readiness probe and continues to respond until the pod is removed from its Service's endpoints. Then it stops listening,
+// ends delays and streams, and waits for the requests in flight.
 func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
 	log.Info("draining", "delay", delay.String())
 	l.draining.Store(true)

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// drained starts the drain of a server, and returns its log and a channel that is closed at its end.
+// drained starts to drain a server, and returns the log and a channel that is closed when the drain ends.
 func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *echotest.LockedBuffer, done chan struct{}) {
 	log, done = &echotest.LockedBuffer{}, make(chan struct{})
 	go func() {
@@ -59,7 +59,7 @@ func TestDrainDelay(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsRequests lets a request take longer than the drain delay: up to 20 s the server waits, then it closes the connection.
+// TestDrainAwaitsRequests makes a request take longer than the drain delay: the server waits up to 20 s, and then closes the connection.
 func TestDrainAwaitsRequests(t *testing.T) {
 	const limit = 20 * time.Second
 	for name, c := range map[string]struct {
@@ -122,11 +122,11 @@ func TestDrainEndsDelays(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server does not know any more, gets the same time.
+// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server no longer tracks, gets the same time.
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int
-		takes, want time.Duration // each of several takes a nanosecond less
+		takes, want time.Duration // if there are several, each takes a nanosecond less than the one before
 		last        string
 	}{
 		"none":             {0, 0, 0, `"msg":"drained"`},

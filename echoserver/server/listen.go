@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
+// listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections share one limit and one budget.
 func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejections.Reporter, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
 	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
@@ -47,6 +47,6 @@ func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, b *connect
 
 func closeAll(listeners []net.Listener) {
 	for _, each := range listeners {
-		_ = each.Close() // it may be closed already
+		_ = each.Close() // the listener may already be closed
 	}
 }

@@ -19,18 +19,18 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// The reason of echo_rejected_total for bodies.
+// The reason in echo_rejected_total for bodies.
 const (
 	limitBody = "body"
 )
 
-// The statuses of requests without a response.
+// The status codes for requests without a response.
 const (
 	statusNoResponse          = 444 // the connection is reset instead
-	statusClientClosedRequest = 499 // the client disconnected before
+	statusClientClosedRequest = 499 // the client disconnected first
 )
 
-// metrics contains all metrics. Clients cannot choose the values of labels.
+// metrics contains all metrics. Clients cannot choose label values.
 type metrics struct {
 	registry    *prometheus.Registry
 	budget      *connection.Budget // whose use is shown
@@ -46,7 +46,7 @@ type metrics struct {
 	rejected *prometheus.CounterVec
 }
 
-// newMetrics returns the metrics of a server with a version, which drains when draining returns true.
+// newMetrics returns the metrics of a server with a version. draining reports whether the server is draining.
 func newMetrics(version string, b *connection.Budget, draining func() bool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -68,7 +68,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// gauges returns the metrics whose values are read when they are collected.
+// gauges returns the metrics whose values are read at collection.
 func (m *metrics) gauges(version string, draining func() bool) []prometheus.Collector {
 	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
@@ -91,13 +91,13 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 		labels := prometheus.Labels{"by": by}
 		collectors = append(collectors,
 			gauge("echo_reserved_bytes", "Bytes of memory that are reserved for connections and requests.", labels, p.Used.Load),
-			gauge("echo_reserved_bytes_limit", "The maximum of echo_reserved_bytes, which depends on the memory limit.", labels,
+			gauge("echo_reserved_bytes_limit", "The upper limit of echo_reserved_bytes, which depends on the memory limit.", labels,
 				func() int64 { return p.Limit }))
 	}
 	return collectors
 }
 
-// startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
+// startWithZero creates series before the first event, so that Prometheus sees the increase from 0 to 1.
 func (m *metrics) startWithZero() {
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
@@ -109,16 +109,16 @@ func (m *metrics) startWithZero() {
 	}
 }
 
-// exposeTLS adds the metrics of the certificate. They are omitted if there is none.
+// exposeTLS adds the certificate's metrics. They are omitted if there is no certificate.
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
-			Help: "When the certificate that is served expires, as Unix time."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
+			Help: "The time at which the served certificate expires, as Unix time."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "echo_tls_reload_failures_total",
-			Help: "Rotations of the certificate that failed; the last one stays."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
+			Help: "Failed certificate rotations; the last certificate is kept."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
-// expose responds with the metrics as text. promhttp would add compression, which makes the program larger than its limit.
+// expose responds with the metrics as text. It does not use promhttp, whose compression would make the program larger than its limit.
 func (m *metrics) expose(w http.ResponseWriter) {
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -142,7 +142,7 @@ func (m *metrics) ended(listener string, r *http.Request, status int, took time.
 	m.duration.Observe(took.Seconds())
 }
 
-// applied counts the controls of a response.
+// applied counts the controls that changed a response.
 func (m *metrics) applied(a controls.Applied) {
 	a.Each(func(name, _ string) { m.Applied(name) })
 }
@@ -153,7 +153,7 @@ func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method
 // Applied implements Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
-// Rejected counts what was rejected or truncated.
+// Rejected counts a request, connection or message that was rejected or truncated.
 func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {
@@ -175,7 +175,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// knownCode returns a status code that is usual for servers, or the class of another one: clients can choose the code.
+// knownCode returns a status code that is usual for servers, or the class of any other code, because clients can choose the code.
 func knownCode(status int) string {
 	switch status {
 	case http.StatusOK: // nearly all

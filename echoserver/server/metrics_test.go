@@ -31,7 +31,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return parsed
 }
 
-// series returns the values of a family by their labels, without those that are zero.
+// series returns a family's values by their labels, without values that are zero.
 func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	t.Helper()
 	all := values(families(t, echotest.Record(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
@@ -39,7 +39,7 @@ func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	return all
 }
 
-// totalDuration returns the sum of the durations of requests, in seconds.
+// totalDuration returns the total duration of all requests, in seconds.
 func totalDuration(t *testing.T, m *metrics) float64 {
 	t.Helper()
 	var metric dto.Metric
@@ -112,7 +112,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsLabels checks that clients cannot make up labels, of which each would cost memory for good.
+// TestMetricsLabels checks that clients cannot invent labels, because each label would take memory permanently.
 func TestMetricsLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		request http.Request

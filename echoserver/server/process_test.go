@@ -19,11 +19,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDrain holds a request open over the end of the real program: it must be answered, new ones too during the delay, and
-// readiness must fail meanwhile.
+// TestDrain holds a request open while the real program drains. The request must get a response, and so must new ones during the delay.
+// Meanwhile, the readiness probe must fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	p := start(t, "ECHO_DRAIN_DELAY=3s") // time enough for what is asked meanwhile, on a busy machine
+	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
 	webSocket := dialWebSocket(t, p.url, nil)
 	client := echotest.Clients(t)["HTTP/1.1"]
 	finish := slowRequest(t, client, p.url)
@@ -62,7 +62,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// slowRequest begins a request, and returns what finishes it and tells its status, 0 for none.
+// slowRequest begins a request. It returns a function that finishes the request and returns the response's status, or 0 if there is no
+// response.
 func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
 	t.Helper()
 	body, more := io.Pipe()
@@ -115,7 +116,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreLogged sets the level of the log of the real program.
+// TestHandshakesAreLogged sets the real program's log level.
 func TestHandshakesAreLogged(t *testing.T) {
 	for level, want := range map[string]int{"info": 0, "debug": 1} {
 		p := start(t, "ECHO_LOG_LEVEL="+level)
@@ -127,7 +128,7 @@ func TestHandshakesAreLogged(t *testing.T) {
 	}
 }
 
-// TestFullControlsAreLogged checks that the log warns of them at start, and only of them.
+// TestFullControlsAreLogged checks that the log warns at startup if controls are Full, and only then.
 func TestFullControlsAreLogged(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
@@ -156,7 +157,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}
 	}
-	// How many pages of the program itself are there is up to the kernel, which can drop them at any time.
+	// The kernel decides how many pages of the program itself are resident, and can drop them at any time.
 	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
 	t.Logf("at its peak it took %d MiB of memory, without the program", peak)
 	if peak > 13 {
@@ -164,7 +165,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 	}
 }
 
-// pattern is an endless stream.
+// pattern is a reader that never ends.
 type pattern struct{}
 
 func (pattern) Read(p []byte) (int, error) {
@@ -189,7 +190,7 @@ func memoryKiB(t *testing.T, pid int, field string) int {
 	return kib
 }
 
-// TestStreamOverTheLimitIsCutOff sends more than announced: the client must not take what came back for the whole.
+// TestStreamOverTheLimitIsCutOff sends more than announced: the client must not mistake the returned part for the whole.
 func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -199,7 +200,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	for proto, client := range echotest.Clients(t) {
 		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})
 		if err != nil {
-			continue // seen even earlier
+			continue // the client has detected it even earlier
 		}
 		if _, err := io.Copy(io.Discard, response.Body); err == nil {
 			t.Errorf("%s: the client sees a whole answer", proto)
@@ -211,7 +212,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	}
 }
 
-// TestCanary looks for a secret of the environment in all that the real program gives away.
+// TestCanary looks for a secret from the environment in everything that the real program outputs.
 func TestCanary(t *testing.T) {
 	const canary = "canary-4f1c9a"
 	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary,

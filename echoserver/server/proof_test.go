@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestProofs asks for proofs on all routes, with settings that change responses or hide the identity.
+// TestProofs requests proofs on all routes, with settings that change responses or hide the identity.
 func TestProofs(t *testing.T) {
 	web := proof.Echo{Namespace: "shop", Name: "web"}
 	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
@@ -28,7 +28,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsWithoutKnowledge asks for the proof of an Echo whose name the client does not know.
+// TestProofsWithoutKnowledge requests a proof from an Echo whose name the client does not know.
 func TestProofsWithoutKnowledge(t *testing.T) {
 	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
 	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")
@@ -49,7 +49,7 @@ func TestProofsWithoutKnowledge(t *testing.T) {
 	}
 }
 
-// TestProofOfStreams asks over real connections, which responses in pieces and calls of gRPC require.
+// TestProofOfStreams requests proofs over real connections, which streamed responses and gRPC calls require.
 func TestProofOfStreams(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {

@@ -28,10 +28,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// latin1 is not UTF-8.
+// latin1 is text that is not UTF-8.
 const latin1 = "caf\xe9"
 
-// TestRawValues sends what is not UTF-8 wherever a request can have it, over both protocols.
+// TestRawValues sends values that are not UTF-8 wherever a request can contain them, over both protocols.
 func TestRawValues(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -75,7 +75,7 @@ func TestRawValues(t *testing.T) {
 	}
 }
 
-// sendRaw sends a request whose path is sent as it is given, and which has a trailer unless that is empty. It returns the response.
+// sendRaw sends a request with an unchanged path and, unless trailer is empty, with a trailer. It returns the response.
 func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, headers ...string) string {
 	t.Helper()
 	target, err := url.Parse(address)
@@ -99,7 +99,7 @@ func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, h
 	return echotest.Reply{Response: response}.Whole(t).Text
 }
 
-// TestRawValues_pseudoHeaders sends what only HTTP/2 lets pass.
+// TestRawValues_pseudoHeaders sends values that only HTTP/2 allows.
 func TestRawValues_pseudoHeaders(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	text := sentOverHTTP2(t, connection, headerBlockTo("a\xff.example", "G\xe9T", "/"))
@@ -109,7 +109,7 @@ func TestRawValues_pseudoHeaders(t *testing.T) {
 	}
 }
 
-// TestRawValues_serverName sends a server name that no certificate has.
+// TestRawValues_serverName sends a server name that no certificate can have.
 func TestRawValues_serverName(t *testing.T) {
 	s := serveTLS(t, "")
 	config := s.config()
@@ -160,7 +160,7 @@ func TestRawValues_formats(t *testing.T) {
 	}
 }
 
-// TestRawValues_redacted sends secrets that are not UTF-8, some over several lines. No format contains any part of them.
+// TestRawValues_redacted sends secrets that are not UTF-8, some over several lines. No format may contain any part of them.
 func TestRawValues_redacted(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
 	const secret = "hunter2\xe9"
@@ -177,7 +177,7 @@ func TestRawValues_redacted(t *testing.T) {
 	}
 }
 
-// expectHidden fails the test if a text contains a secret, as it is or in base64, or a list of what is not UTF-8.
+// expectHidden fails the test if a text contains a secret, in plain text or in base64, or a list of values that are not UTF-8.
 func expectHidden(t *testing.T, name, text, secret string) {
 	t.Helper()
 	encoded, err := json.Marshal([]byte(secret))
@@ -194,7 +194,7 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size. Each part is not UTF-8, or needs escapes.
+// TestEchoIsBounded sends requests of about the maximum size, in which every part is not UTF-8, or needs escapes.
 func TestEchoIsBounded(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
@@ -246,7 +246,7 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that are not UTF-8, which gRPC forbids and no server on the path has to notice.
+// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids it, but no server in the path has to check.
 func TestRawValues_calls(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}

@@ -25,11 +25,11 @@ const (
 	plain   = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 
-// rejectedCase is what a client sends, and how that is reported.
+// rejectedCase holds the data that a client sends, and the expected report.
 type rejectedCase struct {
 	sent                     string
 	status                   int
-	reason, protocol, detail string // a part of the detail
+	reason, protocol, detail string // the detail must contain this text
 }
 
 // loggedRejection is a line of the log.
@@ -66,8 +66,8 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	}
 }
 
-// rejectedRequests are from RFC 9112 and RFC 9110, the PROXY protocol, and the parser tests of llhttp. Other protocols are sent to the port
-// by mistake.
+// rejectedRequests returns cases from RFC 9112 and RFC 9110, the PROXY protocol, and llhttp's parser tests. It includes other protocols
+// that clients send to the port by mistake.
 func rejectedRequests() map[string]rejectedCase {
 	line := func(sent, detail string) rejectedCase {
 		return rejectedCase{sent, 400, rejections.ReasonRequestLine, "HTTP/1", detail}
@@ -133,8 +133,8 @@ func rejectedRequests() map[string]rejectedCase {
 	}
 }
 
-// TestRejectedRequests sends what net/http rejects, alone and after other requests on the same connection: the client gets the reason, and
-// log and metrics have it.
+// TestRejectedRequests sends requests that net/http rejects, alone and after other requests on the same connection: the response, the log
+// and the metrics must report the reason.
 func TestRejectedRequests(t *testing.T) {
 	for name, c := range rejectedRequests() {
 		for before, first := range map[string]string{
@@ -164,7 +164,7 @@ func TestRejectedRequests(t *testing.T) {
 	}
 }
 
-// readStatus reads a response after which nothing comes, and returns its status.
+// readStatus reads a response that nothing may follow, and returns its status.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -176,7 +176,8 @@ func readStatus(t *testing.T, conn net.Conn) int {
 	return response.StatusCode
 }
 
-// TestRejectedRequests_pipelined sends a request that net/http rejects before the response to another one: its header was read with that.
+// TestRejectedRequests_pipelined sends a request that net/http rejects before the response to another one: net/http reads its header
+// together with that request.
 func TestRejectedRequests_pipelined(t *testing.T) {
 	h, log := loggedHandler(t)
 	conn := echotest.Dial(t, serve(t, h).URL)
@@ -188,7 +189,7 @@ func TestRejectedRequests_pipelined(t *testing.T) {
 		detail: "malformed Host header, in a request that was sent before the response to another one"})
 }
 
-// TestIncompleteHeaders ends connections within a header, or waits.
+// TestIncompleteHeaders closes connections within a header, or waits.
 func TestIncompleteHeaders(t *testing.T) {
 	for sent, want := range map[string]rejectedCase{
 		"GET / HTTP/1.1\r\nHost: a\r\n": {reason: rejections.ReasonIncomplete, protocol: "HTTP/1.1", detail: "before the empty line"},
@@ -221,7 +222,7 @@ func TestIncompleteHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutRequests closes connections as health checks do: nothing was rejected.
+// TestConnectionsWithoutRequests closes connections as health checks do: nothing must be reported as rejected.
 func TestConnectionsWithoutRequests(t *testing.T) {
 	for _, sent := range []string{"", "\r\n"} {
 		h, log := loggedHandler(t)

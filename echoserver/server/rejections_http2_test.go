@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// fieldBlock returns a header with these fields alone.
+// fieldBlock returns a header that contains only these fields.
 func fieldBlock(fields ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -25,13 +25,13 @@ func fieldBlock(fields ...string) []byte {
 	return block.Bytes()
 }
 
-// http2Case is what a client sends after its settings, and how that is reported.
+// http2Case holds the frames that a client sends after its settings, and the expected report.
 type http2Case struct {
 	send           func(*http2.Framer) error
-	reason, detail string // a part of the detail
+	reason, detail string // the detail must contain this text
 }
 
-// rejectedFrames are from RFC 9113, RFC 8441 and h2spec.
+// rejectedFrames returns cases from RFC 9113, RFC 8441 and h2spec.
 func rejectedFrames() map[string]http2Case {
 	request := func(block []byte) func(*http2.Framer) error {
 		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
@@ -101,7 +101,7 @@ func rejectedFrames() map[string]http2Case {
 	}
 }
 
-// TestRejectedFrames sends what net/http rejects over HTTP/2, for which it does not always have a hook.
+// TestRejectedFrames sends frames that net/http rejects over HTTP/2, not always with a hook.
 func TestRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
 		h, log := loggedHandler(t)
@@ -110,7 +110,7 @@ func TestRejectedFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.send(framer) // the server may end the connection before it has read all
+		_ = c.send(framer) // the server may end the connection before it has read everything
 		awaitRejection(framer)
 		checkRejection(t, name, h.metrics, log, conn, rejectedCase{reason: c.reason, protocol: "HTTP/2.0", detail: c.detail})
 	}
@@ -127,7 +127,8 @@ func awaitRejection(framer *http2.Framer) {
 	}
 }
 
-// TestRejectedFrames_handled resets streams that a handler has, and uploads more than it reads: nothing is rejected before a handler.
+// TestRejectedFrames_handled resets streams that a handler serves, and uploads more than the handler reads: nothing must be reported as
+// rejected before a handler.
 func TestRejectedFrames_handled(t *testing.T) {
 	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
 	url := serve(t, h).URL
@@ -149,7 +150,7 @@ func TestRejectedFrames_handled(t *testing.T) {
 	}
 }
 
-// TestWebSocketsOverHTTP2AreNotAnnounced reads the settings of the server (RFC 8441, 3).
+// TestWebSocketsOverHTTP2AreNotAnnounced reads the server's settings (RFC 8441, 3).
 func TestWebSocketsOverHTTP2AreNotAnnounced(t *testing.T) {
 	h := handlerOf(t)
 	secured := serveTLS(t, "")

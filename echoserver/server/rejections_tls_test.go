@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// dialTLS connects to a server with HTTPS by HTTP/2.
+// dialTLS connects to an HTTPS server using HTTP/2.
 func dialTLS(t *testing.T, s *secured) net.Conn {
 	t.Helper()
 	config := s.config()
@@ -25,7 +25,7 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first message of TLS in pieces. It may contain no line feed, for which net/http would wait.
+// TestTLSOnThePortWithout sends the first TLS message in pieces. The message may lack a line feed, for which net/http would wait.
 func TestTLSOnThePortWithout(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -33,7 +33,7 @@ func TestTLSOnThePortWithout(t *testing.T) {
 		conn := echotest.Dial(t, serve(t, h).URL)
 		go func() {
 			for rest := hello; len(rest) > 0; rest = rest[min(size, len(rest)):] {
-				_, _ = conn.Write(rest[:min(size, len(rest))]) // the server may have ended the connection
+				_, _ = conn.Write(rest[:min(size, len(rest))]) // the server may have closed the connection
 			}
 		}()
 		got, err := io.ReadAll(conn)
@@ -44,7 +44,7 @@ func TestTLSOnThePortWithout(t *testing.T) {
 	}
 }
 
-// TestRejectedHandshakes sends what is no handshake, and handshakes that fail.
+// TestRejectedHandshakes sends data that is not a handshake, and handshakes that fail.
 func TestRejectedHandshakes(t *testing.T) {
 	http := func(sent string) rejectedCase {
 		return rejectedCase{sent: sent, reason: rejections.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
@@ -68,7 +68,7 @@ func TestRejectedHandshakes(t *testing.T) {
 	} {
 		s := serveTLS(t, "")
 		conn := echotest.Dial(t, s.address)
-		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may respond before it has read all
+		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may respond before it has read everything
 		data, err := io.ReadAll(conn)
 		got := string(data)
 		if c.reason == rejections.ReasonNoTLS && err != nil || strings.Contains(got, "HTTP") != (c.reason == rejections.ReasonNoTLS) {
@@ -104,7 +104,7 @@ func TestRejectedClients(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatDoNotEnd stops within the first message, or before it as load balancers do that connect in advance.
+// TestHandshakesThatDoNotEnd stops within the first message, or before it as load balancers that connect in advance do.
 func TestHandshakesThatDoNotEnd(t *testing.T) {
 	hello := clientHello(t)
 	for length, want := range map[int]int{0: 0, 100: 1} {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse asks for anything and holds every response to what must never happen: a secret of the environment or of a header shown, a
-// stranger's text served as HTML, JSON that is none, bytes that cannot be restored, a response without bounds.
+// FuzzResponse sends arbitrary requests, and checks for what must never happen: a response that shows a secret from the environment or a
+// header, serves a client's text as HTML, contains invalid JSON, loses bytes, or has no size limit.
 func FuzzResponse(f *testing.F) {
 	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
 	f.Setenv("SECRET", canary)
@@ -36,7 +36,7 @@ func FuzzResponse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path, query, name, value, body string) {
 		h, log := loggedHandler(t, "SECRET="+canary)
-		close(h.life.ending) // nothing is held back
+		close(h.life.ending) // ends all delays
 		r := requestOf(path, query, body, name, value, "X-Api-Key", credential)
 		w := httptest.NewRecorder()
 		route := routeOf(routedPath(r.URL))
@@ -64,7 +64,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// expectNoSecrets fails the test if what is given has a secret that was not sent.
+// expectNoSecrets fails the test if given contains a secret that is not in sent.
 func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -88,7 +88,7 @@ func requestOf(path, query, body string, headers ...string) *http.Request {
 	return r
 }
 
-// handshakeOf returns the first message of a WebSocket whose handshake has the headers of a request, as JSON.
+// handshakeOf returns the first message of a WebSocket as JSON. The handshake has the headers of a request.
 func handshakeOf(h *handler, r *http.Request) []byte {
 	handshake := r.Clone(r.Context())
 	handshake.Header.Del("X-Echo-Handshake")
@@ -97,7 +97,8 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound holds the length of an echo to a limit that depends on the length of the request, and on how much of its body is shown.
+// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and of the part of its
+// body that is shown.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; what is not UTF-8; the longest escape
@@ -107,7 +108,7 @@ func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	}
 }
 
-// checkRestored restores the path and the headers of a request from an echo in JSON. The headers are redacted already.
+// checkRestored checks that a request's path and headers can be restored from an echo in JSON. The headers are already redacted.
 func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("X-Echo-Applied") != "" || w.Code != http.StatusOK {
@@ -140,7 +141,7 @@ func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.R
 	}
 }
 
-// checkContent holds a response to a type that fits what it is, and that no browser runs.
+// checkContent checks that a response's type matches its content, and that no browser executes the content.
 func checkContent(t *testing.T, header http.Header, given string) {
 	t.Helper()
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))

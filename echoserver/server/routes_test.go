@@ -52,7 +52,7 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-// TestRoutesUnderPrefix asks for what exists under a prefix as an Ingress with a path forwards it, and for what does not.
+// TestRoutesUnderPrefix requests routes that exist under a prefix, as an Ingress with a path forwards it, and routes that do not.
 func TestRoutesUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -72,7 +72,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 	}
 }
 
-// TestRoutedPath checks that an escaped slash separates nothing, however often it is escaped, and that other escapes mean what they stand for.
+// TestRoutedPath checks that an escaped slash is not a separator, no matter how often it is escaped, and that other escapes are decoded.
 func TestRoutedPath(t *testing.T) {
 	for target, want := range map[string]route{
 		"/a%2F-%2Fbody":         routeEcho, // a segment with slashes, as GitLab's API has for a project
@@ -110,7 +110,7 @@ func TestRoutedPath(t *testing.T) {
 	}
 }
 
-// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. They are echoed as they came, and logged.
+// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. They are echoed as received, and logged.
 func TestEscapedSlashes(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)

@@ -14,21 +14,23 @@ import (
 )
 
 const (
-	// requestTimeout is how long a client may take to send a request. Handlers that read a long body extend it.
+	// requestTimeout is the time limit for sending a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
-	// pingTimeout is how long an HTTP/2 client may be silent during a request before it is asked whether it is there.
+	// pingTimeout is the time without data from an HTTP/2 client, during a request, after which the server sends a ping.
 	pingTimeout = 30 * time.Second
-	// adminConnections is how many connections the admin port keeps. It closes the oldest one for a new one, so that probes always connect.
+	// adminConnections is the maximum number of connections that the admin port keeps. It closes the oldest one to accept a new one, so that
+	// probes can always connect.
 	adminConnections = 64
-	// maxAdminHeaders is the maximum size of a header of the admin port, in bytes.
+	// maxAdminHeaders is the maximum size of a header on the admin port, in bytes.
 	maxAdminHeaders = 4 << 10
-	// maxStreams is how many requests a connection of HTTP/2 may have in progress. net/http makes about 10 KiB for each before the handler can
-	// refuse it: with as many connections as http2Cost allows, more than 32 could exceed the memory limit on a busy machine.
+	// maxStreams is the maximum number of requests in progress on an HTTP/2 connection. net/http allocates about 10 KiB for each request
+	// before the handler can reject it. With as many connections as http2Cost allows, more than 32 requests could exceed the memory limit on a
+	// busy machine.
 	maxStreams = 32
-	// window is how much of the bodies of a connection of HTTP/2 can be in transit, in bytes.
+	// window is the amount of body data that can be in transit on an HTTP/2 connection, in bytes.
 	window = 64 << 10
-	// maxFrame is the maximum size of a frame of HTTP/2, in bytes, the smallest that is allowed (RFC 9113, 4.2). net/http keeps a buffer
-	// of that size for each connection.
+	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. It is the lowest maximum that RFC 9113 (4.2) allows, because net/http keeps a
+	// buffer of that size for each connection.
 	maxFrame = 16 << 10
 )
 
@@ -77,8 +79,8 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 }
 
-// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
-// headers larger than maxHeaderBytes, which the connection rejects for HTTP/1.1 and the handler for HTTP/2.
+// newServer returns a server for HTTP/1.1 and for HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
+// headers larger than maxHeaderBytes. The connection rejects these for HTTP/1.1, and the handler for HTTP/2.
 func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -107,7 +109,7 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 	}
 }
 
-// newAdminServer returns a server for few clients, which need no long headers and no HTTP/2.
+// newAdminServer returns a server for a few clients, which need neither long headers nor HTTP/2.
 func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
 	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)

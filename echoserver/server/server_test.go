@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestServerTimeouts sends the beginning of what a client may send, and measures when the server closes the connection.
+// TestServerTimeouts sends the beginning of a request, and measures when the server closes the connection.
 func TestServerTimeouts(t *testing.T) {
 	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -96,7 +96,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreRefused checks that no request reaches the handler that two servers might read differently.
+// TestMalformedRequestsAreRefused checks that a request that two servers might read differently does not reach the handler.
 func TestMalformedRequestsAreRefused(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -118,7 +118,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExpectContinue checks that a client that asks first is told to send a body of exactly the limit.
+// TestExpectContinue checks that a client that asks first gets permission to send a body of exactly the maximum size.
 func TestExpectContinue(t *testing.T) {
 	for name, c := range map[string]struct{ length, want string }{
 		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
@@ -135,15 +135,15 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
-// running is a server that run has started.
+// running is a server that startRun has started.
 type running struct {
-	Msg, Address, HTTPS, Admin, Version string // its first line of the log
+	Msg, Address, HTTPS, Admin, Version string // its first log line
 	log                                 *echotest.LockedBuffer
 	stop                                context.CancelFunc
 	ended                               chan error
 }
 
-// startRun starts run with an environment and waits until it listens.
+// startRun calls Run with an environment, and waits until the server listens.
 func startRun(t *testing.T, environ ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -191,7 +191,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutAddress gives the server an address that is in use already.
+// TestRunWithoutAddress gives the server an address that is already in use.
 func TestRunWithoutAddress(t *testing.T) {
 	taken := echotest.ListenLocally(t)
 	for name, environ := range map[string][]string{

@@ -27,7 +27,7 @@ const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # w
 // Settings contains the flags and environment variables of the server.
 type Settings struct {
 	httpAddress string
-	// AdminAddress is the address of metrics and probes.
+	// AdminAddress is the address for metrics and probes.
 	AdminAddress   string
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
@@ -45,7 +45,8 @@ type Settings struct {
 	LogLevel slog.Level
 }
 
-// option is a setting. Its environment variable is ECHO_ and the name of the flag: for drain-delay it is ECHO_DRAIN_DELAY.
+// option is a setting. The name of its environment variable is ECHO_ followed by the name of the flag, such as ECHO_DRAIN_DELAY for
+// drain-delay.
 type option struct {
 	flag        string
 	defaultText string
@@ -53,7 +54,7 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean removes what files and templates leave around a value. All of a body is meant.
+// clean removes characters that files and templates leave around a value. It does not change a body, in which every character is intended.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
@@ -61,17 +62,18 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the flag of the default body. In options it is a literal, as all flags are: the page of all names is read from there.
+// bodyFlag is the flag for the default body. options repeats it as a literal, like all flags, because the reference page of all names is
+// generated from there.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {
 	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
 }
 
-// options returns all settings; they are parsed into s.
+// options returns all settings. Their values are parsed into s.
 func (s *Settings) options() []option {
 	return append([]option{
-		{"http-addr", ":8080", "the `ADDRESS` to serve HTTP/1.1 and HTTP/2 without TLS on", controls.Into(&s.httpAddress, parseAddress)},
+		{"http-addr", ":8080", "the `ADDRESS` for HTTP/1.1 and HTTP/2 without TLS", controls.Into(&s.httpAddress, parseAddress)},
 		{"admin-addr", ":9090", "the `ADDRESS` to serve /metrics, /livez and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
 		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping, a `DURATION` such as 500ms",
 			controls.Into(&s.drainDelay, parseDrainDelay)},
@@ -92,13 +94,13 @@ func (s *Settings) options() []option {
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "`true|false`: whether responses include pod, node, addresses and version",
 			controls.Into(&s.showIdentity, controls.ParseBoolean)},
-		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds the handshakes of WebSockets",
+		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds WebSocket handshakes",
 			controls.Into(&s.LogLevel, parseLogLevel)},
 		{"response-body", "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
 
-// optional returns a function like Into, which leaves target unchanged if the text is empty.
+// optional returns a function like the one from Into, but it leaves target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -149,7 +151,7 @@ func (s *Settings) consistent() error {
 	return nil
 }
 
-// overlap reports whether no two servers can listen on both addresses. Port 0 is a port that is free.
+// overlap reports whether two servers cannot listen on these addresses at the same time. Port 0 stands for any free port.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)
@@ -163,7 +165,8 @@ func isAny(host string) bool {
 	return host == "" || err == nil && ip.Unmap().IsUnspecified()
 }
 
-// unknownVariables returns the variables that begin like settings and are none, without those that Kubernetes sets for Services.
+// unknownVariables returns the variables that have the prefix of settings but are not settings, except for those that Kubernetes sets for
+// Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
 	known := map[string]bool{}
 	for _, o := range s.options() {
@@ -199,7 +202,7 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 	return given, err
 }
 
-// environment returns the values of a list of NAME=value by name.
+// environment returns the values in a list of NAME=value, by name.
 func environment(list []string) map[string]string {
 	env := make(map[string]string, len(list))
 	for _, entry := range list {
@@ -220,7 +223,7 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a text is empty, an IP address, or a name that is none: 127.0.0.256 is neither.
+// isHost reports whether a text is empty, an IP address, or a name that does not look like one: 127.0.0.256 is neither.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)
@@ -253,18 +256,18 @@ func parseLogLevel(text string) (slog.Level, error) {
 
 func asIs(text string) (string, error) { return text, nil }
 
-// tlsOptions returns the settings of HTTPS; they are parsed into s.
+// tlsOptions returns the HTTPS settings. Their values are parsed into s.
 func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
-		{"tls-addr", "", "the `ADDRESS` to serve HTTP/1.1 and HTTP/2 with TLS on; empty serves none", optional(&s.Address, parseAddress)},
-		{"tls-dir", "/etc/echo-server/tls", "the `FOLDER` of tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
-		{"tls-secret", "", "the `NAME` of the Secret that tls-dir is a volume of, for messages", controls.Into(&s.Secret, asIs)},
+		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},
+		{"tls-dir", "/etc/echo-server/tls", "the `FOLDER` that contains tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
+		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir, for messages", controls.Into(&s.Secret, asIs)},
 		{"tls-client-certificate", tlsserver.ClientCertificateNone, "the `MODE` of client certificates: None, Request or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request or Require",
 				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},
 		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
 			controls.Into(&s.MinVersion, tlsserver.ParseVersion)},
-		{"tls-ciphers", "", "the `CIPHERS` of TLS 1.2 by their IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
+		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
 			optional(&s.Ciphers, tlsserver.ParseCiphers)},
 	}
 }

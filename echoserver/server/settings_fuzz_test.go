@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// FuzzSettings looks for a text of a setting that ends the process other than by an error with the name of the setting, and for one that
-// means something else with what files leave around it.
+// FuzzSettings looks for a value that ends the process in any manner other than with an error that names the setting, and for a value whose
+// meaning changes when it is surrounded by characters that files leave around it.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
-	f.Add(8, "\ufeff") // marks of two files that were joined
+	f.Add(8, "\ufeff") // byte order marks of two concatenated files
 	for i, o := range options {
 		row := spellings()[o.flag]
 		f.Add(i, row.usual)
@@ -20,7 +20,7 @@ func FuzzSettings(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, i int, text string) {
-		if i < 0 || i >= len(options) || strings.Contains(text, "\x00") { // a variable cannot contain it
+		if i < 0 || i >= len(options) || strings.Contains(text, "\x00") { // a variable cannot contain NUL
 			t.Skip()
 		}
 		o := options[i]

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// spelling is an unusual text of a setting. It means the same as another text, or is refused with a reason.
+// spelling is an unusual value for a setting. It means the same as another value, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each setting: a usual value, which is not the default, and unusual texts.
+// spellings has a row for each setting: a usual value, which is not the default, and unusual values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -63,7 +63,7 @@ func spellings() map[string]struct {
 	}
 }
 
-// parseSetting parses one setting, with a port for TLS if it is one of TLS.
+// parseSetting parses one setting. If it is a TLS setting, a port for TLS is also set.
 func parseSetting(flag, text string) (Settings, error) {
 	name := option{flag: flag}.variable()
 	environ := []string{name + "=" + text}
@@ -73,7 +73,7 @@ func parseSetting(flag, text string) (Settings, error) {
 	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
-// TestSpellings checks that no text of a setting is accepted and then means something else.
+// TestSpellings checks that no value is accepted with a meaning other than the intended one.
 func TestSpellings(t *testing.T) {
 	rows := spellings()
 	for _, o := range (&Settings{}).options() {
@@ -126,7 +126,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// TestVariablesThatAreNoSettings has a typing error among what Kubernetes sets for Services with the names echo and echo-web.
+// TestVariablesThatAreNoSettings has a misspelled variable among those that Kubernetes sets for Services with the names echo and echo-web.
 func TestVariablesThatAreNoSettings(t *testing.T) {
 	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",

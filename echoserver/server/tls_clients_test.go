@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// maxPeerCertificates is the limit of tlsserver.
+// maxPeerCertificates is the limit in package tlsserver.
 const maxPeerCertificates = 8
 
 // TestClientCertificates connects with different certificates.
@@ -30,7 +30,7 @@ func TestClientCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting, authority string
 		shown              []tls.Certificate
-		want               string // "" for no connection
+		want               string // "" means no connection
 	}{
 		"None, none":                     {"None", known.PEM, nil, "no certificate"},
 		"None, good":                     {"None", known.PEM, []tls.Certificate{good.Pair(t)}, "no certificate"},
@@ -52,7 +52,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// showing returns a configuration with which a client shows its certificate to any server that asks.
+// showing returns a configuration with which a client presents its certificate to any server that requests one.
 func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if len(certificates) == 0 {
@@ -63,7 +63,7 @@ func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	return config
 }
 
-// shownCertificate returns what a response tells about the certificate of the client, "" if there is none.
+// shownCertificate returns what a response reports about the client's certificate, or "" if there is none.
 func shownCertificate(t *testing.T, client *http.Client, address string) string {
 	t.Helper()
 	response, err := client.Get("https://" + address + "/")
@@ -104,7 +104,8 @@ func TestClientCertificateIsTold(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsRotated checks that a client of the last authority gets in no more, not by resuming its session either.
+// TestAuthorityIsRotated checks that a client with a certificate from the previous authority is no longer accepted, even if it resumes its
+// session.
 func TestAuthorityIsRotated(t *testing.T) {
 	old, next := echotest.NewAuthority(t, "old"), echotest.NewAuthority(t, "next")
 	for setting, want := range map[string]string{"Request": "not verified", "Require": ""} {
@@ -130,7 +131,8 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server asks for no certificate, which it would not see again.
+// TestSessionsAreResumed checks that sessions are resumed only if the server requests no certificate, because it would not see the
+// certificate again.
 func TestSessionsAreResumed(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)

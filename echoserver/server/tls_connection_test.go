@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestTLS sends requests by both protocols, and reads what the response reports of the connection.
+// TestTLS sends requests over both protocols, and checks what the response reports about the connection.
 func TestTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	_, port, err := net.SplitHostPort(s.address)
@@ -26,7 +26,7 @@ func TestTLS(t *testing.T) {
 	}
 	config := s.config()
 	config.ServerName = "first"
-	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only next to h2
+	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only together with h2
 	for proto, client := range tlsClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
 		told := decode(t, got.Text)
@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSOfEachConnection serves HTTP and HTTPS by one server, of which each tells its own.
+// TestTLSOfEachConnection serves HTTP and HTTPS from one server. Each response must describe its own connection.
 func TestTLSOfEachConnection(t *testing.T) {
 	s := serveTLS(t, "")
 	plain := echotest.ListenLocally(t)
@@ -54,14 +54,14 @@ func TestTLSOfEachConnection(t *testing.T) {
 	}
 }
 
-// TestTLSVersionsAndCiphers connects with what the settings allow, and with what they do not.
+// TestTLSVersionsAndCiphers connects with versions and cipher suites that the settings allow, and with others.
 func TestTLSVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {
 		setting string
 		version uint16
 		ciphers []uint16
-		want    string // version and cipher suite, "" for none
+		want    string // version and cipher suite; "" means no connection
 	}{
 		"TLS 1.1":                             {"", tls.VersionTLS11, nil, ""},
 		"TLS 1.2":                             {"", tls.VersionTLS12, nil, "TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
@@ -110,7 +110,7 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToHTTPS forgets the s of https.
+// TestPlainRequestToHTTPS sends a request for http to the HTTPS port.
 func TestPlainRequestToHTTPS(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {
@@ -124,7 +124,7 @@ func TestPlainRequestToHTTPS(t *testing.T) {
 	}
 }
 
-// TestTLSEnds sends a body that is too large: the client must get the whole response, and the end of TLS.
+// TestTLSEnds sends a body that is too large: the client must get the whole response, and the alert that closes TLS.
 func TestTLSEnds(t *testing.T) {
 	s := serveTLS(t, "")
 	connection, err := tls.Dial("tcp", s.address, s.config())
@@ -135,14 +135,14 @@ func TestTLSEnds(t *testing.T) {
 	if err := connection.SetDeadline(time.Now().Add(echotest.Patience)); err != nil {
 		t.Fatal(err)
 	}
-	// Without the end of TLS, reading fails with io.ErrUnexpectedEOF.
+	// Without that alert, reading fails with io.ErrUnexpectedEOF.
 	got := echotest.Exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+echotest.Payload(8<<20+1))
 	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
 		t.Errorf("got %q", got)
 	}
 }
 
-// TestStreamsWithTLS exchanges a message of a WebSocket, and reads server-sent events while they come.
+// TestStreamsWithTLS exchanges a WebSocket message, and reads server-sent events as they arrive.
 func TestStreamsWithTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)

@@ -16,15 +16,15 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// maxHandshakes is the limit of tlsserver.
+// maxHandshakes is the limit in package tlsserver.
 const maxHandshakes = 256
 
-// clientHello returns the first message of a client.
+// clientHello returns a client's first message.
 func clientHello(t *testing.T) []byte {
 	t.Helper()
 	near, far := net.Pipe()
 	defer func() { _ = far.Close() }()
-	go func() { _ = tls.Client(near, &tls.Config{ServerName: "first"}).Handshake() }() // it fails
+	go func() { _ = tls.Client(near, &tls.Config{ServerName: "first"}).Handshake() }() // the handshake fails
 	hello := make([]byte, 8<<10)
 	n, err := far.Read(hello)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than there can be: the oldest one ends, and a complete one counts no more.
+// TestHandshakesAreBounded begins more handshakes than the limit allows: the oldest one ends, and a complete one no longer counts.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		for range maxHandshakes - 1 {
 			open()
 		}
-		listener.Dial(t) // has sent nothing, and is in no handshake
+		listener.Dial(t) // sends nothing, so that no handshake begins
 		ended := make(chan struct{})
 		go func() {
 			_, _ = io.Copy(io.Discard, first)
@@ -112,17 +112,17 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if !isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, tlsserver.LimitHandshakes), isClosed(ended))
 		}
-		open() // in the place of the complete one
+		open() // takes the place of the complete one
 		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
-		_ = complete.Close() // it does not read the end of TLS, for which Close would wait
+		_ = complete.Close() // the client does not read the closing alert, for which Close would wait
 		synctest.Wait()
 		_ = s.server.Close()
 	})
 }
 
-// TestTLSCloseIsShort closes connections of a client that does not read any more.
+// TestTLSCloseIsShort closes the connections of a client that no longer reads.
 func TestTLSCloseIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
@@ -144,7 +144,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends a first message with the names of many protocols.
+// TestLargeHandshake sends a first message with many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

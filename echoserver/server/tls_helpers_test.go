@@ -21,11 +21,11 @@ type secured struct {
 	address      string // host and port
 	certificates *tlsserver.Certificates
 	volume       *echotest.SecretVolume
-	authority    *echotest.Authority   // of the server
-	log          echotest.LockedBuffer // of rejections
+	authority    *echotest.Authority   // issues the server's certificates
+	log          echotest.LockedBuffer // contains rejections
 }
 
-// serveTLS serves a handler as the program does, over real connections with TLS. The certificate is of the name "first".
+// serveTLS serves a handler as the program does, over real connections with TLS. The certificate is for the name "first".
 func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
 	t.Helper()
 	inner := echotest.ListenLocally(t)
@@ -54,7 +54,7 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	return s
 }
 
-// config returns the configuration of a client that trusts the server.
+// config returns a configuration for a client that trusts the server.
 func (s *secured) config(certificates ...tls.Certificate) *tls.Config {
 	trusted := x509.NewCertPool()
 	trusted.AddCert(s.authority.Leaf)

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRotationUnderLoad sends requests while the certificate is rotated, on connections of their own and on ones that stay.
+// TestRotationUnderLoad sends requests while the certificate is rotated, on new connections and on persistent ones.
 func TestRotationUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
 	second := s.authority.Issue(t, "second")
@@ -46,7 +46,7 @@ func TestRotationUnderLoad(t *testing.T) {
 
 func tlsClientList(t *testing.T, config *tls.Config, reuse bool) (list []*http.Client) {
 	for _, client := range tlsClients(t, config) {
-		client.Transport.(*http.Transport).DisableKeepAlives = !reuse //nolint:forcetypeassert // tlsClients makes it
+		client.Transport.(*http.Transport).DisableKeepAlives = !reuse //nolint:forcetypeassert // tlsClients creates it
 		list = append(list, client)
 	}
 	return list

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// What frames have (RFC 6455, 5.2).
+// Bits and values in the header of a frame (RFC 6455, 5.2).
 const (
 	finalBit           = 0x80
 	opcodeContinuation = 0x0
@@ -29,7 +29,7 @@ const (
 	length64           = 127 // the length follows in 8 bytes
 )
 
-// The limits of package websocket.
+// The limits in package websocket.
 const (
 	maxMessage   = 1 << 20
 	firstChunk   = 4 << 10
@@ -46,7 +46,7 @@ type rawClient struct {
 const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
 	"dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-// openRaw opens a WebSocket and sends frames with the request already.
+// openRaw opens a WebSocket and sends frames together with the request.
 func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	t.Helper()
 	c, response := handshake(t, connection, "/-/ws", nil, frames...)
@@ -56,7 +56,7 @@ func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	return c
 }
 
-// handshake sends a handshake for a target with additional headers, and frames with it. The headers are sent as they are given.
+// handshake sends a handshake for a target with additional headers, and frames with it. The headers are sent unchanged.
 func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
 	t.Helper()
 	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake
@@ -64,7 +64,7 @@ func handshake(t *testing.T, connection net.Conn, target string, headers []strin
 		request += headers[i] + ": " + headers[i+1] + "\r\n"
 	}
 	request += "\r\n" + strings.Join(frames, "")
-	go func() { _, _ = io.WriteString(connection, request) }() // the server may close before it has read all
+	go func() { _, _ = io.WriteString(connection, request) }() // the server may close before it has read everything
 	c := &rawClient{Conn: connection, reader: bufio.NewReader(connection)}
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
@@ -73,11 +73,11 @@ func handshake(t *testing.T, connection net.Conn, target string, headers []strin
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		return c, echotest.Reply{Response: response}.Whole(t)
 	}
-	_ = response.Body.Close() // there is none
+	_ = response.Body.Close() // there is no body
 	return c, echotest.Reply{Response: response}
 }
 
-// send sends frames, each with a packet of its own.
+// send sends frames, each in a separate packet.
 func (c *rawClient) send(t *testing.T, frames ...string) {
 	t.Helper()
 	for _, frame := range frames {
@@ -87,8 +87,8 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 	}
 }
 
-// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection is
-// "end", by either side.
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection, by
+// either side, is "end".
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()
 	final, opcode, payload, err := readFrame(c.reader)
@@ -125,7 +125,7 @@ func (c *rawClient) all(t *testing.T) []string {
 	}
 }
 
-// readFrame reads a frame of the server, which is not masked.
+// readFrame reads a frame from the server, which is not masked.
 func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {
@@ -146,12 +146,12 @@ func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err e
 	return header[0]&finalBit != 0, header[0] & 0x0F, payload, err
 }
 
-// masked returns a frame as a client must send it, for a first byte of flags and opcode.
+// masked returns a frame as a client must send it. The first byte contains the flags and the opcode.
 func masked(first byte, payload string) string {
 	return announced(first, len(payload), payload)
 }
 
-// announced returns a frame whose header announces a length, and what is sent of its payload.
+// announced returns a frame whose header announces a length, with the part of the payload that is sent.
 func announced(first byte, length int, payload string) string {
 	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
 	header := []byte{first, maskBit | byte(length)}

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho asks for the echo of a handshake, or not, in all ways.
+// TestHandshakeEcho sends handshakes that request their echo in every supported form, and handshakes that do not.
 func TestHandshakeEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -84,7 +84,7 @@ func decodeHandshake(t *testing.T, message string) decoded {
 	return decode(t, text)
 }
 
-// TestHandshakeEcho_headers sends headers as proxies do, a secret among them.
+// TestHandshakeEcho_headers sends the headers that proxies send, including a secret.
 func TestHandshakeEcho_headers(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=Sec-WebSocket-Protocol", "ECHO_TRUSTED_PROXIES=127.0.0.1")
 	client, _ := handshake(t, echotest.Dial(t, serve(t, h).URL), "/-/ws?echo.handshake=true&q=%E9", []string{"Origin", "https://shop.example",
@@ -108,7 +108,8 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity shows where the server runs only to those who can see it in an ordinary echo: a page of another origin cannot.
+// TestHandshakeEcho_identity checks that the echo reveals where the server runs only to clients that can see it in an ordinary echo: a page
+// of another origin cannot.
 func TestHandshakeEcho_identity(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -136,7 +137,7 @@ func TestHandshakeEcho_identity(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_TLS shows the TLS of the handshake.
+// TestHandshakeEcho_TLS checks that the echo describes the handshake's TLS.
 func TestHandshakeEcho_TLS(t *testing.T) {
 	s := serveTLS(t, "")
 	config := s.config()
@@ -147,7 +148,7 @@ func TestHandshakeEcho_TLS(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_long sends a header of nearly the maximum size that needs the longest escapes.
+// TestHandshakeEcho_long sends a header that has nearly the maximum size and needs the longest escapes.
 func TestHandshakeEcho_long(t *testing.T) {
 	h := handlerOf(t)
 	long := strings.Repeat("\xff", connection.DefaultHeaderBytes-1000)
@@ -188,7 +189,8 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog asks for WebSockets. Some of the requests cannot become one. The log has their headers at debug, and no others.
+// TestHandshakeLog requests WebSockets. Some of the requests cannot become one. At debug level, the log contains the headers of these
+// requests and of no others.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
@@ -219,7 +221,7 @@ func TestHandshakeLog(t *testing.T) {
 	}
 }
 
-// expectHandshakeLine fails the test if the first line of a log is not the echo of a handshake, or is one that is not expected.
+// expectHandshakeLine fails the test if the first log line is not the echo of a handshake, or if it is one although none is expected.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

@@ -10,10 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// limitMessages lets messages hold this many bytes.
+// limitMessages limits the memory that messages can hold to this many bytes.
 func limitMessages(h *handler, bytes int64) { h.budget.Requests.Limit = (bytes + 2) / 3 * 4 }
 
-// TestWebSocketMemory checks that a session holds what it has received, not what was announced, and nothing between messages.
+// TestWebSocketMemory checks that a session holds memory for the data that it has received, not for the announced length, and none between
+// messages.
 func TestWebSocketMemory(t *testing.T) {
 	const whole = maxMessage + maxChunk
 	for name, c := range map[string]struct {
@@ -62,7 +63,7 @@ func TestWebSocketMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketWithoutMemory refuses memory at several sizes.
+// TestWebSocketWithoutMemory lets memory run out at several sizes.
 func TestWebSocketWithoutMemory(t *testing.T) {
 	for _, limit := range []int64{0, firstChunk - 1, firstChunk, maxMessage / 2, maxMessage} {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrames sends frames that the session or its timers handle, and one of each kind that the library rejects.
+// TestWebSocketFrames sends frames that the session or its timers handle, and one frame of each kind that the library rejects.
 func TestWebSocketFrames(t *testing.T) {
 	end, last := closeFrame(1000, ""), masked(finalBit|opcodeContinuation, "c")
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// late is the end of a WebSocket whose client takes too long to send a frame or message.
+// late is the close frame for a client that takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
 // TestWebSocketDeadlines lets time run out in every state. A client that does not respond to the close frame gets 5 s more.
@@ -27,7 +27,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(echotest.Payload(900), "")...)
 	for name, c := range map[string]struct {
 		sent  []string
-		pause time.Duration // after each
+		pause time.Duration // after each frame
 		takes time.Duration // from the first byte
 		want  string
 	}{
@@ -82,7 +82,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrameThatIsLate sends a part of a frame with the handshake.
+// TestWebSocketFrameThatIsLate sends part of a frame with the handshake.
 func TestWebSocketFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -94,8 +94,8 @@ func TestWebSocketFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// TestWebSocketControlFrameThatIsLate sends a part of a ping. The library closes the connection without a close frame, which is not
-// required (RFC 6455, 7.1.7).
+// TestWebSocketControlFrameThatIsLate sends part of a ping. The library closes the connection without a close frame, which is not required
+// (RFC 6455, 7.1.7).
 func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -112,7 +112,7 @@ func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// halfClosed is a connection whose sending side can be closed, which the client does not notice.
+// halfClosed is a connection whose sending side can be closed without the client noticing.
 type halfClosed struct {
 	net.Conn
 	closed *atomic.Bool
@@ -123,8 +123,8 @@ func (c halfClosed) CloseWrite() error {
 	return c.SetWriteDeadline(time.Now())
 }
 
-// TestWebSocketClientThatDoesNotClose sends what ends the WebSocket, and does not close the connection then. The server reads for a time,
-// so that what is still sent does not reset the connection.
+// TestWebSocketClientThatDoesNotClose sends frames that end the WebSocket, and then does not close the connection. The server continues to
+// read for a while, so that data the client still sends does not cause a reset.
 func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string
@@ -167,7 +167,7 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	}
 }
 
-// TestWebSocketMessageThatIsCut loses the connection within a message, which does not come back.
+// TestWebSocketMessageThatIsCut loses the connection within a message, which must not be echoed.
 func TestWebSocketMessageThatIsCut(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
@@ -183,10 +183,10 @@ func TestWebSocketMessageThatIsCut(t *testing.T) {
 	}
 }
 
-// TestWebSocketClientThatDoesNotRead stops reading within a message that comes back.
+// TestWebSocketClientThatDoesNotRead stops reading in the middle of an echoed message.
 func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	for name, c := range map[string]struct {
-		stop  bool // the server stops at once
+		stop  bool // the server stops immediately
 		takes time.Duration
 	}{
 		"serving":  {false, 30 * time.Second},
@@ -242,7 +242,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// TestWebSocketAtTheEnd opens one when the server stops already.
+// TestWebSocketAtTheEnd opens a WebSocket when the server is already stopping.
 func TestWebSocketAtTheEnd(t *testing.T) {
 	h := handlerOf(t)
 	close(h.life.ending)

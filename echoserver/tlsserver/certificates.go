@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// certificateWait is how long the server waits for its first certificate: the pod may start before the Secret exists.
+	// certificateWait is the time that the server waits for its first certificate: the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is how often the files are read while the server waits, rotationPoll while it serves. The kubelet updates the
-	// files about once a minute.
+	// certificatePoll is the interval at which the server reads the files while it waits, and rotationPoll the interval while it serves. The
+	// kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )
@@ -25,25 +25,25 @@ type Metrics struct {
 	Expiry         atomic.Int64 // Unix time
 }
 
-// Certificates is the certificate of the HTTPS port, which follows the files.
+// Certificates holds the HTTPS port's certificate, and reloads it when the files change.
 type Certificates struct {
 	settings Settings
 	metrics  *Metrics
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
-	// Only one goroutine uses the rest.
-	loaded         secretFiles // the files of current
+	// Only one goroutine uses the following fields.
+	loaded         secretFiles // the files from which current was loaded
 	failure        failure
-	emptyAuthority bool // the last ca.crt was empty, which is reported once
+	emptyAuthority bool // the last ca.crt was empty; this is reported once
 }
 
-// failure is why files cannot be used. The zero value is no failure.
+// failure describes why files cannot be used. The zero value means no failure.
 type failure struct {
 	files secretFiles
 	why   string
 }
 
-// AwaitCertificates loads the certificate, for which it waits. Its error names the Secret.
+// AwaitCertificates waits for the certificate and loads it. Its error names the Secret.
 func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{settings: s, metrics: metrics, log: log}
 	deadline := time.After(certificateWait)
@@ -73,7 +73,7 @@ func (s *Settings) source() string {
 	return "folder " + s.Folder
 }
 
-// Follow loads the files whenever they change, until ctx ends.
+// Follow reloads the files whenever they change, until ctx ends.
 func (c *Certificates) Follow(ctx context.Context) {
 	poll := time.NewTicker(rotationPoll)
 	defer poll.Stop()
@@ -87,7 +87,7 @@ func (c *Certificates) Follow(ctx context.Context) {
 	}
 }
 
-// Rotate loads changed files. If they cannot be used, the last certificate stays, and that is counted and logged once.
+// Rotate loads changed files. If they cannot be used, it keeps the last certificate, and counts and logs the failure once.
 func (c *Certificates) Rotate() {
 	last := c.current.Load()
 	files, err := c.load()
@@ -101,7 +101,7 @@ func (c *Certificates) Rotate() {
 	if failure := (failure{files, err.Error()}); failure != c.failure {
 		c.failure = failure
 		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("certificate not rotated: the last one stays", "source", c.settings.source(), "error", failure.why, "notAfter", last.expiry)
+		c.log.Warn("certificate not rotated: the last one is kept", "source", c.settings.source(), "error", failure.why, "notAfter", last.expiry)
 	}
 }
 
@@ -125,8 +125,8 @@ func (c *Certificates) load() (secretFiles, error) {
 	return files, nil
 }
 
-// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, by the last one, at the start by none. Clients that need not show
-// a certificate lose nothing by that.
+// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last one, or with none at startup. Clients that need
+// not present a certificate lose nothing.
 func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
 		c.settings.ClientCertificate == ClientCertificateRequest
@@ -135,7 +135,7 @@ func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	}
 	if isEmpty && !c.emptyAuthority {
 		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("key ca.crt is empty: the last one stays, at the start none", "source", c.settings.source())
+		c.log.Warn("key ca.crt is empty: the last one is kept, or none at startup", "source", c.settings.source())
 	}
 	c.emptyAuthority = isEmpty
 }

@@ -27,8 +27,8 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	})
 }
 
-// TestCertificates_rotations follows the files over good and bad contents: a bad one leaves the last certificate, and is counted and logged
-// once.
+// TestCertificates_rotations follows the files through valid and invalid contents: with invalid content, the last certificate is kept, and
+// the failure is counted and logged once.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
@@ -81,8 +81,8 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestCertificates_emptyAuthority starts with an empty ca.crt and gets one later: the certificate is served and rotated all the time, and
-// each time that ca.crt becomes empty is logged and counted once.
+// TestCertificates_emptyAuthority starts with an empty ca.crt and gets a valid one later: the certificate is served and rotated throughout.
+// Each time ca.crt becomes empty, this is logged and counted once.
 func TestCertificates_emptyAuthority(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

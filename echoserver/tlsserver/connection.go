@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Connection is a connection with TLS that net/http takes for one without: it neither is a *tls.Conn nor has the method
-// ConnectionState. So net/http has no configuration of TLS, and finds HTTP/2 by its preface, as without TLS.
+// Connection is a TLS connection that net/http treats as one without TLS: it neither is a *tls.Conn nor has the ConnectionState method. So
+// net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as without TLS.
 type Connection struct {
 	net.Conn  // the *tls.Conn
 	transport *transport
@@ -33,7 +33,7 @@ func newConnection(plain net.Conn, listener *tlsListener) *Connection {
 	return c
 }
 
-// runHandshake bounds the handshake by time in both directions; the read deadline of net/http bounds only one.
+// runHandshake limits the time for the handshake in both directions; net/http's read deadline limits only one direction.
 func (c *Connection) runHandshake(secure *tls.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connection.HeaderTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (c *Connection) runHandshake(secure *tls.Conn) error {
 	return nil
 }
 
-// verify returns the chains from the certificate of a client to the authority, none if there are none.
+// verify returns the chains from a client's certificate to the authority, if any.
 func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certificate {
 	if len(peer) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (c *Connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends the sending side.
+// CloseWrite closes the sending side.
 func (c *Connection) CloseWrite() error {
 	closer, _ := c.Conn.(interface{ CloseWrite() error })
 	return closer.CloseWrite()
@@ -99,10 +99,10 @@ func (c *Connection) CloseWrite() error {
 // NetConn returns the connection below TLS.
 func (c *Connection) NetConn() net.Conn { return c.transport.Conn }
 
-// Port returns the port on which the connection came.
+// Port returns the port on which the connection was accepted.
 func (c *Connection) Port() string { return c.port }
 
-// Of returns the connection with TLS of a request, nil without TLS.
+// Of returns a request's TLS connection, or nil without TLS.
 func Of(r *http.Request) *Connection {
 	c := connection.Of(r)
 	if c == nil {
@@ -112,7 +112,7 @@ func Of(r *http.Request) *Connection {
 	return secure
 }
 
-// State returns the state of TLS, nil without TLS. VerifiedChains is empty unless the authority verifies the client.
+// State returns the TLS state, or nil without TLS. VerifiedChains is empty unless the authority verifies the client.
 func State(r *http.Request) *tls.ConnectionState {
 	secure := Of(r)
 	if secure == nil {

@@ -1,2 +1,2 @@
-// Package tlsserver adds TLS to connections, with a certificate that follows its files.
+// Package tlsserver adds TLS to connections. It reloads the certificate when its files change.
 package tlsserver

@@ -41,7 +41,8 @@ func (c *Connection) reportFailure(err error) {
 	}
 }
 
-// hasLeft reports whether the client has ended the connection, as health checks do, or another handshake has.
+// hasLeft reports whether the client closed the connection, as health checks do, or the server closed it to make room for another
+// handshake.
 func hasLeft(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
@@ -52,7 +53,7 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// isHTTP reports whether a connection begins with a request, of HTTP/2 too.
+// isHTTP reports whether a connection begins with an HTTP request, including HTTP/2.
 func isHTTP(beginning [5]byte) bool {
 	return slices.ContainsFunc([]string{"GET ", "HEAD ", "POST ", "PUT ", "OPTIO", "DELET", "PATCH", "CONNE", "TRACE", "PRI *"},
 		func(method string) bool { return string(beginning[:len(method)]) == method })

@@ -13,32 +13,33 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// The files of the folder, which are keys of the Secret.
+// The files in the folder, which are keys of the Secret.
 const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	authorityFile   = "ca.crt"
 )
 
-// secretFile is the content of a file. The zero value is a file that does not exist.
+// secretFile is the content of a file. The zero value means a file that does not exist.
 type secretFile struct {
 	content string
 	exists  bool
 }
 
-// secretFiles is comparable, so that a change of any file is seen.
+// secretFiles is comparable, so that a change to any file is detected.
 type secretFiles struct {
 	certificate, key, authority secretFile
 }
 
-// certificatePair is what new connections use.
+// certificatePair holds the configuration for new connections.
 type certificatePair struct {
 	config    *tls.Config
-	authority *x509.CertPool // of clients
+	authority *x509.CertPool // verifies clients
 	expiry    time.Time      // of the certificate
 }
 
-// read returns the files. It reads until two reads are the same, because a rotation in between would return files of two pairs.
+// read returns the files. It repeats the read until two reads are the same: if a rotation happened in between, a single read could return
+// files from two pairs.
 func (s *Settings) read() (files secretFiles, err error) {
 	for range 3 {
 		previous := files
@@ -64,7 +65,7 @@ func (s *Settings) readOnce() (files secretFiles, err error) {
 	return files, nil
 }
 
-// pair returns the configuration for the files, or what is wrong with them.
+// pair returns the configuration for the files, or an error that describes what is wrong with them.
 func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	certificate, err := parsePair(files)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 		MinVersion:       s.MinVersion,
 		CipherSuites:     s.Ciphers,
 		NextProtos:       []string{"h2", "http/1.1"},
-		// A resumed session would not show the certificate of the client again.
+		// In a resumed session, the client would not present its certificate again.
 		SessionTicketsDisabled: s.ClientCertificate != ClientCertificateNone,
 	}
 	config.VerifyPeerCertificate = func(chain [][]byte, _ [][]*x509.Certificate) error {
@@ -90,7 +91,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 		return nil
 	}
 	switch s.ClientCertificate {
-	case ClientCertificateRequest: // without ClientCAs: many clients would keep a certificate of another authority to themselves
+	case ClientCertificateRequest: // without ClientCAs, because many clients would not present a certificate from another authority
 		config.ClientAuth = tls.RequestClientCert
 	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
@@ -110,7 +111,7 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
 }
 
-// parseAuthority returns the certificates that verify clients. It is never nil, which would mean the certificates of the system.
+// parseAuthority returns the certificates that verify clients. It never returns a nil pool, which would mean the system's certificates.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
@@ -125,10 +126,10 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxNames is the maximum number of names and extensions in the certificates of a client.
+// maxNames is the maximum number of names and extensions in a client's certificates.
 const maxNames = 200
 
-// rejectManyNames refuses certificates of clients with very many names, which would take much memory as long as the connection is open.
+// rejectManyNames rejects client certificates with very many names, which would take a lot of memory as long as the connection is open.
 func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {

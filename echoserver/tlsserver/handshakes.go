@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// LimitHandshakes is the reason why a handshake is ended for another one.
+	// LimitHandshakes is the reason that metrics report when a handshake ends to make room for another one.
 	LimitHandshakes = "handshakes"
-	// maxHandshakes is how many handshakes can be in progress. A connection on which nothing was received is in none.
+	// maxHandshakes is the maximum number of handshakes in progress. A handshake begins when the first data arrives.
 	maxHandshakes = 256
-	// maxHandshakeBytes is the maximum size of what a client sends in a handshake. It contains the certificates of the client.
+	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake. It includes the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of the chain of a client. A connection keeps the chain, several KiB a certificate.
+	// maxPeerCertificates is the maximum length of a client's chain. A connection keeps the chain in memory, several KiB for each certificate.
 	maxPeerCertificates = 8
-	// closeTimeout is how long the end of a connection may wait for a client that does not read.
+	// closeTimeout is the time for which closing a connection may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
 )
 
 var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 
-// transport is the connection below TLS. It bounds the handshake and the end of the connection.
+// transport is the connection below TLS. It limits the size of the handshake and the time to close the connection.
 type transport struct {
 	net.Conn
-	handshakes *connection.EvictingSet // in progress: clients need milliseconds, and who needs longer makes room
-	received   int                     // in the handshake
-	complete   bool                    // the handshake
+	handshakes *connection.EvictingSet // in progress; clients need milliseconds, and slower ones make room for others
+	received   int                     // bytes in the handshake
+	complete   bool                    // whether the handshake is complete
 	closing    atomic.Bool
 }
 
@@ -48,8 +48,8 @@ func (t *transport) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline implements net.Conn. tls.Conn allows five seconds to send its last record, in which http.Server.Shutdown would
-// close no other connection.
+// SetWriteDeadline implements net.Conn. It shortens the deadline for tls.Conn's last record: tls.Conn allows five seconds, during which
+// http.Server.Shutdown would close no other connection.
 func (t *transport) SetWriteDeadline(deadline time.Time) error {
 	if soon := time.Now().Add(closeTimeout); t.closing.Load() && deadline.After(soon) {
 		deadline = soon

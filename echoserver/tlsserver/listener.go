@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// tlsListener accepts connections with the certificate of the time. Their handshake is not part of Accept, where it would delay other
+// tlsListener accepts connections with the current certificate. The handshake is not part of Accept, where it would delay other
 // connections, but of the first Read.
 type tlsListener struct {
 	net.Listener
@@ -17,9 +17,9 @@ type tlsListener struct {
 	reporter     *rejections.Reporter
 }
 
-// NewListener returns a listener for TLS. It reports handshakes that fail or are too many.
+// NewListener returns a TLS listener. It reports handshakes that fail or exceed the limit.
 func NewListener(listener net.Listener, certificates *Certificates, reporter *rejections.Reporter) net.Listener {
-	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty, if it is not a TCP listener
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty if it is not a TCP listener
 	return &tlsListener{Listener: listener, port: port, certificates: certificates, reporter: reporter,
 		handshakes: &connection.EvictingSet{Limit: maxHandshakes, Evicted: func() { reporter.Count(LimitHandshakes) }}}
 }

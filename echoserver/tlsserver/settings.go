@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// The values of the setting tls-client-certificate.
+// The values of the tls-client-certificate setting.
 const (
-	ClientCertificateNone    = "None"    // clients are not asked for one
-	ClientCertificateRequest = "Request" // any certificate is shown; the response shows whether the authority verifies it
-	ClientCertificateRequire = "Require" // the authority must verify it
+	ClientCertificateNone    = "None"    // clients are not asked for a certificate
+	ClientCertificateRequest = "Request" // clients may present any certificate; the response shows whether the authority verifies it
+	ClientCertificateRequire = "Require" // clients must present a certificate that the authority verifies
 )
 
-// Settings contains the settings of HTTPS.
+// Settings contains the HTTPS settings.
 type Settings struct {
 	Address           string // empty: no HTTPS
 	Folder            string
 	Secret            string // only for messages
 	ClientCertificate string
 	MinVersion        uint16
-	Ciphers           []uint16 // of TLS 1.2; nil: the default of crypto/tls
+	Ciphers           []uint16 // for TLS 1.2; nil means crypto/tls's default
 }
 
-// ParseVersion parses the lowest version.
+// ParseVersion parses the minimum TLS version.
 func ParseVersion(text string) (uint16, error) {
 	switch text {
 	case "VersionTLS12":
@@ -34,7 +34,7 @@ func ParseVersion(text string) (uint16, error) {
 	return 0, fmt.Errorf("%q is not VersionTLS12 or VersionTLS13", text)
 }
 
-// ParseCiphers accepts insecure cipher suites too: who names one has a client that needs it.
+// ParseCiphers parses the names of cipher suites. It also accepts insecure ones: a user who names one has a client that needs it.
 func ParseCiphers(text string) ([]uint16, error) {
 	known := map[string]uint16{}
 	var recommended []string

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// messageTimeout is how long a client may take to send a message.
+	// messageTimeout is the time limit for sending a message.
 	messageTimeout = 2 * time.Minute
-	// closeTimeout is how long the server waits for a client to close a WebSocket, and for what is being sent when the server stops.
+	// closeTimeout is the time that the server waits for a client to close a WebSocket, and for data in transit when the server stops.
 	closeTimeout = 5 * time.Second
 )
 
-// sessionConnection is the connection of a WebSocket. Its timers close the WebSocket of a client that takes too long.
+// sessionConnection is a WebSocket's connection. If a client takes too long, its timers close the WebSocket.
 type sessionConnection struct {
 	*connection.Connection
 	idle    *time.Timer // runs between frames
 	stall   *time.Timer // runs within a frame or message, since its last byte
 	message *time.Timer // runs within a message, since its first frame
-	early   bool        // a part of a frame was received before the connection was hijacked
+	early   bool        // part of a frame was received before the connection was hijacked
 	failed  atomic.Bool // what the client still sends must not be processed (RFC 6455, 7.1.7)
 	ends    sync.Once
 }
@@ -40,7 +40,7 @@ func (c *sessionConnection) startTimers(idle, late func()) {
 	}
 }
 
-// stopTimers is called when the WebSocket has ended.
+// stopTimers stops the timers when the WebSocket has ended.
 func (c *sessionConnection) stopTimers() {
 	c.idle.Stop()
 	c.stall.Stop()
@@ -53,14 +53,14 @@ func (c *sessionConnection) messageReceived() {
 	c.awaitFrame()
 }
 
-// awaitFrame is called when a frame has been received. A part of the next frame that came with it counts as idle. Within a message, the
-// time for the whole message goes on.
+// awaitFrame is called when a frame has been received. If part of the next frame arrived with it, the connection still counts as idle.
+// Within a message, the timer for the whole message continues.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)
 }
 
-// partReceived is called when a part of a frame has been received.
+// partReceived is called when part of a frame has been received.
 func (c *sessionConnection) partReceived() {
 	c.idle.Stop()
 	c.stall.Reset(exchange.StallTimeout)
@@ -76,12 +76,12 @@ func (c *sessionConnection) Read(p []byte) (int, error) {
 		c.partReceived()
 	}
 	if err != nil {
-		err = net.ErrClosed // the library would take io.EOF for the end of a message
+		err = net.ErrClosed // the library would interpret io.EOF as the end of a message
 	}
 	return n, err
 }
 
-// end lets reading and writing end after closeTimeout. Only the first call counts, which returns true.
+// end makes reading and writing fail after closeTimeout. Only the first call has an effect and returns true.
 func (c *sessionConnection) end() (first bool) {
 	c.ends.Do(func() {
 		first = true
@@ -90,8 +90,8 @@ func (c *sessionConnection) end() (first bool) {
 	return first
 }
 
-// Close implements net.Conn. It waits until the client has closed: what the client sends to a connection that is closed would reset it,
-// and the client might not receive the close frame (RFC 6455, 7.1.1).
+// Close implements net.Conn. It waits until the client has closed the connection. If the server closed first, data from the client would
+// cause a reset, and the client might not receive the close frame (RFC 6455, 7.1.1).
 func (c *sessionConnection) Close() error {
 	c.end()
 	if c.CloseWrite() == nil {

@@ -1,2 +1,2 @@
-// Package websocket echoes the messages of WebSockets.
+// Package websocket echoes WebSocket messages.
 package websocket

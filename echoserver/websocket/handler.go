@@ -16,20 +16,20 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// Handler echoes the messages of WebSockets.
+// Handler echoes WebSocket messages.
 type Handler struct {
 	Ending   <-chan struct{}                         // closed when the server stops
-	Sessions *sync.WaitGroup                         // of WebSockets, for which http.Server does not wait
+	Sessions *sync.WaitGroup                         // counts WebSockets, for which http.Server does not wait
 	Open     *atomic.Int64                           // the number of WebSockets
 	Rejected func(reason string)                     // counts a message that is rejected because of a limit
 	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
-	Log      func(*exchange.Exchange, *http.Request) // logs a request for a WebSocket, which may be none
-	// First returns the first message that a handshake asks for, nil for none. It acquires the memory for the message, and returns its size.
-	// It returns false if it has rejected the handshake.
+	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, which may not be a valid handshake
+	// First returns the first message that a handshake requests, or nil if it requests none. It acquires memory for the message, and returns
+	// the size of that memory. It returns false if it has rejected the handshake.
 	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
-// Serve echoes the messages of a WebSocket. It responds to other requests with the page.
+// Serve echoes a WebSocket's messages. It responds to other requests with the page.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !exchange.Gets(e, r, "a WebSocket") {
 		return
@@ -66,10 +66,11 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// accept responds to a valid handshake. Any origin may connect: it receives only what it sent, with what proxies have added,
-// and gateways change the Host header that the library would compare it with. Compressors would hold memory outside of the budget.
+// accept responds to a valid handshake. It accepts any origin: a client receives only data that it sent or that proxies added, and gateways
+// change the Host header with which the library would compare the origin. It disables compression, which would hold memory outside of the
+// budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the others mean nothing here
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the other headers have no meaning here
 		return name != proof.ResponseHeader && name != "X-Echo-Applied"
 	})
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
@@ -89,7 +90,7 @@ func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessio
 	return socket, nil
 }
 
-// upgrade is the response to a handshake. The library hijacks the connection through it.
+// upgrade is the response writer for a handshake. The library hijacks the connection through it.
 type upgrade struct {
 	*exchange.Exchange
 	connection *sessionConnection

@@ -13,14 +13,14 @@ import (
 
 const version = "13"
 
-// isHandshake returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades, and neither has HEAD.
+// isHandshake reports whether a request asks for an upgrade to WebSocket. HTTP/1.0, HTTP/2 and HEAD requests cannot be upgraded.
 func isHandshake(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
 		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
-// checkHandshake returns the first sub-protocol that a request for a WebSocket offers, empty for none, or the status and the reason to
-// refuse the request (RFC 6455, 4.2). The library checks less, and its reasons name no header.
+// checkHandshake returns the first subprotocol that a WebSocket request offers, or "" if it offers none. If the request is not valid, it
+// returns the status and the reason for the rejection (RFC 6455, 4.2). The library checks less, and its reasons do not name the header.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {
@@ -38,7 +38,7 @@ func checkHandshake(r *http.Request) (subprotocol string, status int, err error)
 	return subprotocol, http.StatusBadRequest, err
 }
 
-// isNonce returns whether Sec-WebSocket-Key has one value, which is valid.
+// isNonce reports whether Sec-WebSocket-Key has exactly one value and the value is valid.
 func isNonce(values []string) bool {
 	if len(values) != 1 {
 		return false
@@ -47,7 +47,8 @@ func isNonce(values []string) bool {
 	return err == nil && len(decoded) == 16
 }
 
-// firstElement returns the first element of a list of tokens, empty if there is none, and whether it is a token (RFC 9110, 5.6).
+// firstElement returns the first element of a list, and whether the element is a token (RFC 9110, 5.6). For an empty list, it returns ""
+// and true.
 func firstElement(values []string) (string, bool) {
 	for _, value := range values {
 		for element := range strings.SplitSeq(value, ",") {
@@ -59,7 +60,7 @@ func firstElement(values []string) (string, bool) {
 	return "", true
 }
 
-// rejectHandshake responds to a request for a WebSocket that is not valid.
+// rejectHandshake responds to an invalid WebSocket request.
 func rejectHandshake(e *exchange.Exchange, status int, err error) {
 	if status == http.StatusUpgradeRequired {
 		e.Header().Add("Connection", "Upgrade")

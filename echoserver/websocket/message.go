@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// LimitMessage is the reason why a message is rejected that is too long.
+	// LimitMessage is the reason that metrics report for a message that is too long.
 	LimitMessage = "websocket_message"
 	// maxMessage is the maximum size of a WebSocket message, in bytes.
 	maxMessage = 1 << 20
-	// firstChunk and maxChunk are the sizes of the first and of the largest chunk of a message. Each is twice as large as the one before.
+	// firstChunk and maxChunk are the sizes of a message's first chunk and of its largest chunk. Each chunk is twice as large as the previous
+	// one.
 	firstChunk = 4 << 10
 	maxChunk   = 64 << 10
 )
 
 var errMessageMemory = errors.New("the server holds too much already, try again later")
 
-// message is a message. It holds little more than what has been received of it, in chunks, because a client can announce
-// more than it sends.
+// message is a message that is being received. It holds little more memory than the received data needs, in chunks, because a client can
+// announce more than it sends.
 type message struct {
-	exchange *exchange.Exchange // accounts for what is held
-	chunks   [][]byte           // at least one, when the message is complete
+	exchange *exchange.Exchange // accounts for the memory
+	chunks   [][]byte           // at least one when the message is complete
 	reserved int64
 }
 

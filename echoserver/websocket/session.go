@@ -10,16 +10,16 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// session echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
-// from other goroutines.
+// session echoes a WebSocket's messages. One goroutine reads and writes. Timers, and the server when it stops, close the WebSocket from
+// other goroutines.
 type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
 	connection *sessionConnection
-	first      *message // sent before any message is received; nil for none
+	first      *message // sent before any message is received; nil if there is none
 }
 
-// run returns messages until the WebSocket has ended. It returns the limit that ended it, empty if there is none.
+// run echoes messages until the WebSocket has ended. It returns the limit that ended the WebSocket, or "" if no limit did.
 func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {
@@ -78,7 +78,7 @@ func (s *session) echo() error {
 	return s.send(kind, m.chunks)
 }
 
-// send sends a message of several chunks in several frames (RFC 6455, 5.4).
+// send sends a message, with one frame for each chunk (RFC 6455, 5.4).
 func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exchange.StallTimeout)
 	defer cancel()
@@ -97,14 +97,14 @@ func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 	return writer.Close()
 }
 
-// close sends a close frame, and waits until the WebSocket has ended. Only the first call counts.
+// close sends a close frame, and waits until the WebSocket has ended. Only the first call has an effect.
 func (s *session) close(code websocket.StatusCode, reason string) {
-	s.connection.end() // the library does not bound all that it waits for
+	s.connection.end() // not everything for which the library waits has a time limit
 	_ = s.socket.Close(code, reason)
 }
 
-// closeFor returns the code and the reason with which an error ends a WebSocket, and the limit that was reached, empty if there is none.
-// The library has sent a close frame already where the client closes, a message is too long, and for most frames that are not valid.
+// closeFor returns the code and the reason with which an error ends a WebSocket, and the limit that was reached, or "" if none was. The
+// library has already sent a close frame if the client closes the WebSocket, if a message is too long, and for most invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

@@ -10,7 +10,7 @@ import (
 
 var errNotUTF8 = errors.New("a text message must be UTF-8")
 
-// utf8Reader reads text, and fails as soon as a part of it is not UTF-8 (RFC 6455, 8.1).
+// utf8Reader reads text, and fails as soon as part of the text is not UTF-8 (RFC 6455, 8.1).
 type utf8Reader struct {
 	reader io.Reader
 	text   utf8Stream
@@ -21,7 +21,7 @@ func (r *utf8Reader) Read(p []byte) (int, error) {
 	n, err := r.reader.Read(p)
 	ended := errors.Is(err, io.EOF)
 	if err != nil && !ended {
-		return n, err // what the library has read is not unmasked
+		return n, err // after an error, the library leaves the data masked
 	}
 	if !r.text.add(p[:n]) || ended && !r.text.complete() {
 		return 0, errNotUTF8
@@ -31,11 +31,11 @@ func (r *utf8Reader) Read(p []byte) (int, error) {
 
 // utf8Stream checks text that arrives in parts.
 type utf8Stream struct {
-	partial [utf8.UTFMax]byte // the beginning of a character that a part ended in
+	partial [utf8.UTFMax]byte // the beginning of the character within which the last part ended
 	size    int
 }
 
-// add returns whether the text can still be UTF-8 with another part.
+// add adds a part, and reports whether the text can still be UTF-8.
 func (s *utf8Stream) add(part []byte) bool {
 	for s.size > 0 && len(part) > 0 {
 		s.partial[s.size] = part[0]
@@ -56,5 +56,5 @@ func (s *utf8Stream) add(part []byte) bool {
 	return utf8.Valid(whole)
 }
 
-// complete returns whether the text does not end within a character.
+// complete reports whether the text does not end within a character.
 func (s *utf8Stream) complete() bool { return s.size == 0 }
