@@ -13,7 +13,8 @@ ARG PROGRAM
 ARG VERSION
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/program "./${PROGRAM:+cmd/$PROGRAM}"
+    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/program "./${PROGRAM:+cmd/$PROGRAM}" && \
+    go run -trimpath ./tools/notices . /out/program >/out/NOTICES
 
 FROM build AS shell
 RUN tools/make/must-gather-files "$TARGETARCH" && mv "bin/linux-$TARGETARCH/must-gather" /out/must-gather
@@ -29,6 +30,7 @@ LABEL vendor="The Echo Operator authors" \
       org.opencontainers.image.version="v${VERSION}" \
       org.opencontainers.image.created="${CREATED}"
 COPY LICENSE /licenses/LICENSE
+COPY --from=build /out/NOTICES /licenses/NOTICES
 USER 65532:65532
 
 FROM base AS operator

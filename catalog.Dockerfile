@@ -18,6 +18,7 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.created="${CREATED}"
 COPY --from=build /out/opm/ /
+COPY LICENSE /licenses/LICENSE
 COPY catalog /configs
 COPY --from=build --chown=1001:0 /out/catalog-cache /tmp/cache
 USER 1001

@@ -47,29 +47,41 @@ func TestKrewManifest(t *testing.T) {
 	}
 }
 
-// TestArchives makes archives of programs that are empty, and checks them, their checksums and the manifest of the plugin.
+// smallProgram returns a program in Go.
+func smallProgram(t *testing.T) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "program")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./tools/notices")
+	command.Dir = inProject()
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return []byte(content(t, file))
+}
+
+// TestArchives makes archives of small programs, and checks them, their checksums and the manifest of the plugin.
 func TestArchives(t *testing.T) {
 	project, err := filepath.Abs(inProject())
 	if err != nil {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	for _, name := range []string{"LICENSE", "cmd"} {
+	for _, name := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
 		if err := os.Symlink(filepath.Join(project, name), filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := map[string][]string{}
+	want, written := map[string][]string{}, smallProgram(t)
 	for platform, suffix := range map[string]string{"linux_arm64": "", "darwin_amd64": "", "windows_amd64": ".exe"} {
 		folder := filepath.Join(root, "bin", strings.ReplaceAll(platform, "_", "-"))
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, program := range []string{"echo-server", "kubectl-echo", "pathcheck"} {
-			if err := os.WriteFile(filepath.Join(folder, program+suffix), []byte(platform), 0o700); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, program+suffix), written, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE"}
+			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE", "NOTICES"}
 		}
 	}
 	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // Windows does not run scripts of a shell
@@ -139,7 +151,7 @@ func filesOf(t *testing.T, archive string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if header.Name != "LICENSE" && header.Mode != 0o755 {
+		if header.Name != "LICENSE" && header.Name != "NOTICES" && header.Mode != 0o755 {
 			t.Errorf("%s has the mode %o", header.Name, header.Mode)
 		}
 		files = append(files, header.Name)

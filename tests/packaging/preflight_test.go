@@ -75,7 +75,7 @@ func TestImagesOfTheOperator(t *testing.T) {
 		if len(users) != 1 || !user.MatchString(users[0]) {
 			t.Errorf("%s has no USER that is a number other than 0: %v", name, users)
 		}
-		if !slices.Contains(all, "COPY LICENSE /licenses/LICENSE") || text(t, "LICENSE") == "" {
+		if !slices.Contains(all, "COPY LICENSE /licenses/LICENSE") || !slices.Contains(all, "COPY bin/NOTICES /licenses/NOTICES") || text(t, "LICENSE") == "" {
 			t.Errorf("%s has no license in /licenses", name)
 		}
 	}

@@ -1,0 +1,165 @@
+// Notices prints the licenses and the notices of the modules that are linked into Go programs. Whoever distributes the programs must
+// distribute them, too. Notices reads the modules from the programs, and needs only Go, so that Dockerfiles can run it.
+//
+// usage: notices FOLDER PROGRAM [PROGRAM...]      (FOLDER has the go.mod and the go.sum of the programs)
+package main
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "notices: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, arguments []string) error {
+	if len(arguments) < 2 {
+		return errors.New("usage: notices FOLDER PROGRAM [PROGRAM...]")
+	}
+	modules, err := linked(arguments[1:])
+	if err != nil {
+		return err
+	}
+	found, err := downloaded(arguments[0], modules)
+	if err != nil {
+		return err
+	}
+	texts := notices{}
+	if err := texts.addGo(); err != nil {
+		return err
+	}
+	for _, module := range found {
+		if err := texts.add(module.Path+"@"+module.Version, os.DirFS(module.Dir)); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(out, texts.String())
+	return err
+}
+
+// linked returns the modules in programs, as PATH@VERSION.
+func linked(programs []string) ([]string, error) {
+	var modules []string
+	for _, program := range programs {
+		info, err := buildinfo.ReadFile(program)
+		if err != nil {
+			return nil, err
+		}
+		for _, module := range info.Deps {
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			modules = append(modules, module.Path+"@"+module.Version)
+		}
+	}
+	slices.Sort(modules)
+	return slices.Compact(modules), nil
+}
+
+// module is a module in the module cache.
+type module struct{ Path, Version, Dir string }
+
+// downloaded returns modules with their folders in the module cache.
+func downloaded(folder string, modules []string) ([]module, error) {
+	if len(modules) == 0 { // without names, Go would download everything in go.mod
+		return nil, nil
+	}
+	output, err := command(folder, append([]string{"mod", "download", "-json"}, modules...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []module
+	for decoder := json.NewDecoder(strings.NewReader(output)); decoder.More(); {
+		var each module
+		if err := decoder.Decode(&each); err != nil {
+			return nil, err
+		}
+		all = append(all, each)
+	}
+	return all, nil
+}
+
+func command(folder string, arguments ...string) (string, error) {
+	process := exec.Command("go", arguments...) //nolint:noctx // it ends with the terminal
+	var failure bytes.Buffer
+	process.Dir, process.Stderr = folder, &failure
+	output, err := process.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s%s", arguments[0], err, output, failure.Bytes())
+	}
+	return strings.TrimSpace(string(output)), nil
+}
+
+// notices has the files with each text, as MODULE@VERSION FILE.
+type notices map[string][]string
+
+// addGo adds the license of Go, whose standard library is in every program.
+func (n notices) addGo() error {
+	words, err := command(".", "env", "GOROOT", "GOVERSION")
+	if err != nil {
+		return err
+	}
+	root, version, _ := strings.Cut(words, "\n")
+	text, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	n[string(text)] = append(n[string(text)], version+" LICENSE")
+	return nil
+}
+
+// add adds the files of a module. There must be some.
+func (n notices) add(name string, files fs.FS) error {
+	isNotice := regexp.MustCompile(`(?i)^([\w-]+[-_.])?((un)?licen[cs]es?|copying|notice|copyright)([-_.][\w.-]+)?$`)
+	isCode := regexp.MustCompile(`(?i)\.(go|s|c|h|sh|py|js|ts|tpl|tmpl|ya?ml|json|toml)$`)
+	found := false
+	err := fs.WalkDir(files, ".", func(file string, entry fs.DirEntry, err error) error {
+		base := path.Base(file)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (base == "testdata" || base == "vendor" || base == "node_modules"):
+			return fs.SkipDir
+		case entry.IsDir() || !isNotice.MatchString(base) || isCode.MatchString(base):
+			return nil
+		}
+		text, err := fs.ReadFile(files, file)
+		found = true
+		n[string(text)] = append(n[string(text)], name+" "+file)
+		return err
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%s has no license", name)
+	}
+	return err
+}
+
+// String returns each text once, below the files that have it.
+func (n notices) String() string {
+	all := strings.Builder{}
+	all.WriteString("The licenses and notices of Go and of the modules that are linked.\n" +
+		"https://pkg.go.dev/MODULE@VERSION leads to the source code of each module.\n")
+	texts := slices.Collect(maps.Keys(n))
+	slices.SortFunc(texts, func(a, b string) int { return slices.Compare(n[a], n[b]) })
+	for _, text := range texts {
+		fmt.Fprintf(&all, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(n[text], "\n"), strings.TrimSpace(text))
+	}
+	return all.String()
+}
