@@ -56,7 +56,7 @@ func newRoot(getenv func(string) string) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "manager",
 		Short:             "Run the Echo Operator",
-		Long:              "Run the Echo Operator on the cluster of KUBECONFIG, or on the cluster that it runs in.",
+		Long:              "Run the Echo Operator on the cluster in KUBECONFIG, or on the cluster that it runs in.",
 		Version:           version,
 		Args:              noArguments,
 		SilenceErrors:     true, // reported by execute
@@ -97,7 +97,7 @@ func newWatch() *cobra.Command {
 }
 
 func runWatch(c *cobra.Command, options watch.Options) error {
-	// What the libraries log in addition to the errors that are printed would only be noise.
+	// The command prints errors itself; the logs of the libraries would only be noise.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx := ctrl.SetupSignalHandler()
@@ -132,7 +132,7 @@ func newVersion() *cobra.Command {
 
 func versionLine() string { return commandline.Version("echo-operator", version) }
 
-// newHelp returns the command that prints the help of another one. That of cobra prints the help of manager for an unknown command.
+// newHelp returns the command that prints the help of another command. For an unknown command, cobra's own prints the help of manager.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -158,7 +158,7 @@ func write(c *cobra.Command, text string) error {
 	return err
 }
 
-// noArguments refuses arguments.
+// noArguments rejects arguments.
 func noArguments(c *cobra.Command, arguments []string) error {
 	if err := cobra.NoArgs(c, arguments); err != nil {
 		return &commandline.UsageError{Err: err}

@@ -54,8 +54,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreNotValid checks that a setting that is not valid is no mistake in the command line: its usage would hide the
-// message in the log of a pod.
+// TestSettingsThatAreNotValid checks that an invalid setting does not print the usage, which would hide the message in a pod's log.
 func TestSettingsThatAreNotValid(t *testing.T) {
 	for line, message := range map[string]string{
 		"":                                       "no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image",
@@ -134,8 +133,8 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that no import brings in what made the program larger: the expression library of the API server, and
-// what only the plugin of kubectl needs; or what makes it start later: the metrics of the API server.
+// TestLargeModulesAreNotLinked checks that no import links packages that once made the program larger (the API server's expression library,
+// and what only the kubectl plugin needs) or that slow its start (the API server's metrics).
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

@@ -1,4 +1,4 @@
-// Package certificates reads certificates in PEM. Unlike the standard library it skips nothing that a file was meant to contain.
+// Package certificates reads PEM certificates. Unlike the standard library, it never skips damaged content silently.
 package certificates
 
 import (
@@ -13,11 +13,11 @@ import (
 
 const (
 	kind = "CERTIFICATE"
-	// byteOrderMark begins files of some editors. Before the first block it would hide that block.
+	// byteOrderMark is what some editors put at the start of a file. Before the first block, it would hide that block.
 	byteOrderMark = "\xef\xbb\xbf"
 )
 
-// IsEmpty reports whether a file has nothing but blanks.
+// IsEmpty reports whether a file contains only whitespace.
 func IsEmpty(file []byte) bool { return len(bytes.TrimSpace(withoutMark(file))) == 0 }
 
 // Parse returns the certificates of a file, at least one.
@@ -53,7 +53,7 @@ func Parse(file []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// Pool returns the certificates of a file as authorities.
+// Pool returns the certificates in a file as trusted authorities.
 func Pool(file []byte) (*x509.CertPool, error) {
 	all, err := Parse(file)
 	if err != nil {
@@ -66,7 +66,7 @@ func Pool(file []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Pair returns the certificate of tls.crt with the key of tls.key.
+// Pair returns the certificate in tls.crt with the key in tls.key.
 func Pair(certificates, key []byte) (tls.Certificate, error) {
 	key = withoutMark(key)
 	pair, err := tls.X509KeyPair(withoutMark(certificates), key)

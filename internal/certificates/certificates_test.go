@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestParse checks that each file gives all its certificates or says why it does not.
+// TestParse checks that Parse returns all certificates of a file, or an error that says why it cannot.
 func TestParse(t *testing.T) {
 	a, b := echotest.NewAuthority(t, "a").PEM, echotest.NewAuthority(t, "b").PEM
 	key := echotest.NewAuthority(t, "c").Issue(t, "leaf").Key

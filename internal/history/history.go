@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// maxEvents is how many events of each Echo are kept.
+// maxEvents is the number of events kept for each Echo.
 const maxEvents = 10
 
 // Event is an event that this process sent.
@@ -45,7 +45,7 @@ type History struct {
 	reconciles map[types.NamespacedName]Reconcile
 }
 
-// eventLog holds the events of one Echo. Another Echo may take its name before it is forgotten.
+// eventLog holds the events of one Echo. Another Echo may take the same name before the log is dropped.
 type eventLog struct {
 	uid  types.UID
 	last []Event
@@ -73,7 +73,7 @@ func (h *History) Reconciles() map[types.NamespacedName]Reconcile {
 	return maps.Clone(h.reconciles)
 }
 
-// Recorder returns a recorder that sends events by another one and keeps those about Echoes.
+// Recorder returns a recorder that sends events through another one and keeps the events about Echoes.
 func (h *History) Recorder(next events.EventRecorder) events.EventRecorder {
 	return &recorder{h, next}
 }
@@ -104,7 +104,7 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records that a reconcile of an Echo ends now: when it began, and its error, nil if it succeeded.
+// AddReconcile records a reconcile of an Echo that ends now: when it began, and its error, which is nil if it succeeded.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)
@@ -116,7 +116,7 @@ func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err e
 	h.reconciles[echo] = last
 }
 
-// Forget drops what is kept of an Echo. It is called when the Echo is gone.
+// Forget drops what is kept about an Echo. It is called when the Echo is gone.
 func (h *History) Forget(echo types.NamespacedName) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Checks measures the results of the checks of Echoes. Its methods may be called concurrently.
+// Checks measures the results of the Echoes' checks. Its methods may be called concurrently.
 type Checks struct {
 	count, failed *prometheus.Desc
 
@@ -28,7 +28,7 @@ func newChecks() *Checks {
 	}
 }
 
-// Reported records the results of the checks of an Echo. There are none if it has no checks, or is gone.
+// Reported records the results of an Echo's checks, none if it has no checks or is gone.
 func (c *Checks) Reported(echo types.NamespacedName, checks []v1.EchoCheckStatus) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -62,7 +62,7 @@ type failedCheck struct {
 	check string
 }
 
-// sumUp counts the checks by their result, and returns those that failed, always in the same order.
+// sumUp counts the checks by result, and returns the failed ones, always in the same order.
 func (c *Checks) sumUp() (map[v1.CheckResult]float64, []failedCheck) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -15,11 +15,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// maxNamed is how many Echoes that are not ready have a time series of their own. The others are only counted.
+// maxNamed is how many of the Echoes that are not ready have their own time series. The others are only counted.
 const maxNamed = 20
 
-// Echoes measures what the operator last reported of each Echo, and how long changes take. Only the leader reconciles Echoes, so that the
-// sum over all replicas is right. Its methods may be called concurrently.
+// Echoes measures what the operator last reported about each Echo, and how long changes take. Only the leader reconciles Echoes, so the sum
+// over all replicas is right. Its methods may be called concurrently.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
@@ -30,16 +30,16 @@ type Echoes struct {
 	pending map[types.NamespacedName]change
 }
 
-// report is what the status of an Echo says.
+// report holds what an Echo's status says.
 type report struct {
 	phase string
-	// reason is why it is not ready, and since when; empty if it is.
+	// reason says why the Echo is not ready; it is empty if the Echo is ready.
 	reason                     string
 	notReadySince              time.Time
 	desired, ready, companions int32
 }
 
-// change is a change of a spec that is not ready yet.
+// change is a spec change whose Echo is not ready yet.
 type change struct {
 	generation int64
 	at         time.Time
@@ -60,7 +60,7 @@ func newEchoes(now func() time.Time) *Echoes {
 			Name:    prefix + "ready_duration_seconds",
 			Help:    "Time from a change of the spec of an Echo, or its creation, until it is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
-			// A server that asks for native histograms gets one with buckets that are 10 % apart.
+			// A server that requests native histograms gets one whose buckets are 10 % apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
 		described: descriptions{
@@ -77,14 +77,14 @@ func newEchoes(now func() time.Time) *Echoes {
 	}
 }
 
-// Changed records that the spec of an Echo was changed, or that the Echo was created.
+// Changed records that an Echo's spec was changed, or that the Echo was created.
 func (e *Echoes) Changed(echo client.Object) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.pending[client.ObjectKeyFromObject(echo)] = change{echo.GetGeneration(), e.now()}
 }
 
-// Reported records the status of an Echo that was written, or is as it was.
+// Reported records an Echo's status after it was written or found unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key, seen := client.ObjectKeyFromObject(echo), reportOf(echo, status)
 	e.lock.Lock()
@@ -96,7 +96,7 @@ func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	}
 }
 
-// Forget drops what is held of an Echo that is gone.
+// Forget drops what is kept about an Echo that is gone.
 func (e *Echoes) Forget(echo types.NamespacedName) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -157,11 +157,11 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 	e.readyDuration.Collect(to)
 }
 
-// summary is what the reports of all Echoes add up to.
+// summary holds the totals of the reports of all Echoes.
 type summary struct {
 	byPhase, byReason          map[string]float64
 	desired, ready, companions float64
-	// notReady are the Echoes that have not been ready for longest, at most maxNamed.
+	// notReady are the Echoes that have been unready the longest, at most maxNamed.
 	notReady []namedReport
 }
 
@@ -170,7 +170,7 @@ type namedReport struct {
 	key types.NamespacedName
 }
 
-// sumUp adds up reports. Each phase has a value, so that a phase without Echoes is zero and not unknown.
+// sumUp adds up reports. Each phase has a value, so a phase without Echoes is zero, not unknown.
 func sumUp(reports map[types.NamespacedName]report) summary {
 	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
 	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {

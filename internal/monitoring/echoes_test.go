@@ -15,7 +15,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// clock is a clock that is set by hand.
+// clock is a clock that a test sets.
 type clock struct{ time time.Time }
 
 func (c *clock) now() time.Time { return c.time }
@@ -26,7 +26,7 @@ func newEcho(name string, generation int64) *v1.Echo {
 	return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Generation: generation}, Spec: v1.EchoSpec{Replicas: new(int32(3))}}
 }
 
-// newStatus returns a status for a generation. It is not ready if it has a reason, since a time in Unix seconds.
+// newStatus returns a status for a generation. A status with a reason is not ready since a time in Unix seconds.
 func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStatus {
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}
 	if reason != "" {
@@ -36,7 +36,7 @@ func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStat
 	return &v1.EchoStatus{ObservedGeneration: generation, Phase: phase, ReadyReplicas: 2, Companions: 1, Conditions: []metav1.Condition{ready}}
 }
 
-// wantMetrics compares the named metrics of a collector with what they should be.
+// wantMetrics compares the named metrics of a collector with their expected values.
 func wantMetrics(t *testing.T, c prometheus.Collector, names, want string) {
 	t.Helper()
 	var full []string
@@ -111,13 +111,13 @@ func TestReadyDuration(t *testing.T) {
 	e.Changed(newEcho("a", 1))
 	c.time = c.time.Add(time.Second)
 	e.Reported(newEcho("a", 1), newStatus(1, v1.PhasePending, "RollingOut", 10_000))
-	e.Changed(newEcho("a", 2)) // what counts is the last change
+	e.Changed(newEcho("a", 2)) // the last change counts
 	c.time = c.time.Add(time.Second)
-	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // of the change before
+	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // about the previous change
 	c.time = c.time.Add(2 * time.Second)
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0))
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0)) // nothing has changed
-	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // it was there at the start
+	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // existed at the start
 	metrics := make(chan prometheus.Metric, 100)
 	e.readyDuration.Collect(metrics)
 	if sum, count := sumOf(t, <-metrics); sum != 3 || count != 1 {

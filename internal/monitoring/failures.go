@@ -13,7 +13,7 @@ func newFailures() *Failures {
 	}, []string{"controller", "kind", "reason"})}
 }
 
-// Add counts a reconcile that failed. The reason is the reason of a condition, and empty if the status does not report the failure.
+// Add counts a reconcile that failed. The reason is a condition's reason, or empty if the status does not report the failure.
 func (f *Failures) Add(controller string, transient bool, reason string) {
 	kind := "user"
 	if transient {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is where the runbook of each alert is.
+// runbooks is the address of the directory with each alert's runbook.
 const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
 
 //go:embed alerts.yaml
@@ -29,7 +29,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 				"control-plane": "controller-manager"}},
 			"endpoints": []any{map[string]any{
 				"port": "https", "scheme": "https", "path": "/metrics",
-				// That of Prometheus. The operator asks the API server what its owner may read.
+				// This is Prometheus' own token. The operator asks the API server what its owner may read.
 				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
 				// The certificate is self-signed, except on OpenShift.
 				"tlsConfig": map[string]any{"insecureSkipVerify": true},
@@ -39,7 +39,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	}, nil
 }
 
-// addRunbooks adds the addresses of the runbooks to alerts.
+// addRunbooks adds to each alert the address of its runbook.
 func addRunbooks(value any) {
 	switch value := value.(type) {
 	case []any:

@@ -8,11 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// prefix is what the names of the operator's own metrics begin with.
+// prefix begins the names of the operator's own metrics.
 const prefix = "echo_operator_"
 
-// Metrics are those that the operator measures itself. The libraries that it is made of have others: of reconciles, queues, requests and
-// the process.
+// Metrics are the metrics that the operator measures itself. Its libraries add metrics of reconciles, queues, requests and the process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions
@@ -30,8 +29,8 @@ func New(now func() time.Time) *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, which must have none of another operator. elected is closed when this process becomes the
-// leader.
+// Register adds the metrics to a registry, which must not hold the metrics of another operator. elected is closed when this process becomes
+// the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// sumOf returns the sum and the number of the observations of a histogram.
+// sumOf returns the sum and the number of a histogram's observations.
 func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64) {
 	t.Helper()
 	written := &dto.Metric{}

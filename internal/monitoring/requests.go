@@ -18,7 +18,7 @@ func newRequests() *Requests {
 	}, []string{"verb", "resource", "code"})}
 }
 
-// Wrap returns a transport that counts the requests which it sends by another one.
+// Wrap returns a transport that counts requests and sends them through another transport.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return &countedRequests{next, r.counter}
 }
@@ -43,8 +43,8 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// OperationOf returns the verb and the resource of a request, as rules of RBAC name them, such as "patch" and "echoes/status". The resource
-// of a request for anything else, such as the version of the API server, is "none". The path of the API server may have a prefix.
+// OperationOf returns the verb and the resource of a request, as RBAC rules name them, such as "patch" and "echoes/status". The resource of
+// any other request, such as one for the API server's version, is "none". The path of the API server may have a prefix.
 func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {
@@ -72,7 +72,7 @@ func OperationOf(r *http.Request) (verb, resource string) {
 
 const noResource = "none"
 
-// resourceOf returns the resource in a path, and whether the path names an object.
+// resourceOf returns the resource in a path, and reports whether the path names an object.
 func resourceOf(path string) (resource string, named bool) {
 	parts := afterVersion(path)
 	if len(parts) > 2 && parts[0] == "namespaces" && parts[2] != "status" && parts[2] != "finalize" {
@@ -90,7 +90,7 @@ func resourceOf(path string) (resource string, named bool) {
 	}
 }
 
-// afterVersion returns the parts of a path after the version of the API.
+// afterVersion returns the parts of a path after the API version.
 func afterVersion(path string) []string {
 	_, rest, found := strings.Cut(path, "/api/")
 	before := 1 // the version

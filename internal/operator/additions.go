@@ -10,10 +10,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// addAdditions adds what makes the operator at home in a cluster that offers more than Kubernetes.
+// addAdditions adds the objects for clusters that offer more than Kubernetes does.
 func (o *Operator) addAdditions(options Options) error {
 	namespace := leaseNamespace(options)
-	if namespace == "" { // outside of a cluster
+	if namespace == "" { // outside a cluster
 		return nil
 	}
 	if options.CSV != "" {

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// lockTimeout bounds a request for the lease. It is half of the renew deadline, so that one request without a response ends no leader.
+	// lockTimeout bounds a request for the lease. It is half of the renew deadline, so a single request without a response never costs a
+	// leader its lease.
 	lockTimeout = 5 * time.Second
 	// releaseTimeout bounds the two requests that release the lease.
 	releaseTimeout = 3 * time.Second
@@ -24,8 +25,8 @@ const (
 
 var errNoLeaseNamespace = errors.New("the namespace of the lease is unknown: outside a cluster, set --leader-election-namespace")
 
-// newLock returns the lock of client-go on the lease in a namespace, with an identity that is unique to this process. controller-runtime
-// would make the same one, but keep the identity to itself.
+// newLock returns client-go's lock on the lease in a namespace, with an identity that is unique to this process. controller-runtime would
+// create the same lock, but would not reveal the identity.
 func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, error) {
 	if namespace == "" {
 		return nil, errNoLeaseNamespace
@@ -44,7 +45,7 @@ func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, er
 	}, err
 }
 
-// releaseLease releases the lease after all runnables have ended, so that another replica does not wait until it has expired.
+// releaseLease releases the lease after all runnables have ended, so that another replica need not wait until it expires.
 func (o *Operator) releaseLease(ctx context.Context) {
 	if o.lock == nil {
 		return
@@ -56,8 +57,8 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	}
 }
 
-// release releases a lease that the lock still holds. The lock updates the version that it has read: if another client changed it in
-// between, the API server rejects the update.
+// release releases a lease that the lock still holds. The lock updates the version that it has read: if another client has changed the
+// lease since, the API server rejects the update.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

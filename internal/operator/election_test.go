@@ -23,11 +23,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/caches"
 )
 
-// leaseServer is an API server with one lease. It rejects updates of other versions, as the API server does.
+// leaseServer is an API server with one lease. Like a real API server, it rejects updates of other versions.
 type leaseServer struct {
 	lease   *coordinationv1.Lease
 	updates int
-	// afterRead happens after the lease was read, unless it is nil.
+	// afterRead, unless nil, is called after the lease was read.
 	afterRead func(*coordinationv1.Lease)
 }
 
@@ -63,7 +63,7 @@ func readLease(r *http.Request) (*coordinationv1.Lease, error) {
 	return lease, err
 }
 
-// holder returns who holds the lease.
+// holder returns the identity that holds the lease.
 func (s *leaseServer) holder() string { return *s.lease.Spec.HolderIdentity }
 
 // serveLease starts a server with a lease that a new lock holds.
@@ -120,7 +120,7 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that ends with an error or without, after its context or, if it lost the lease, before.
+// endedManager is a manager that ends, with or without an error, after its context or, if it lost the lease, before.
 type endedManager struct {
 	manager.Manager
 	ends error

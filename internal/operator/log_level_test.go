@@ -18,8 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logged returns what is logged at a level while a pod with a value in its environment is written, by an API server that answers with
-// what it got.
+// logged returns what is logged at a level while a pod with a value in its environment is written. The API server returns what it received.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -41,7 +40,7 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	return output.String()
 }
 
-// TestNoLevelWritesBodies shows that the highest level is the last one at which client-go keeps the content of objects to itself.
+// TestNoLevelWritesBodies shows that the highest level is the last one at which client-go does not log the content of objects.
 func TestNoLevelWritesBodies(t *testing.T) {
 	g := NewWithT(t)
 	const canary = "canary-4711"

@@ -19,20 +19,20 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// missingRights are the rights that the operator lacks to watch a namespace, by namespace.
+// missingRights holds, by namespace, the rights that the operator lacks to watch it.
 type missingRights map[string][]string
 
-// in describes what is missing in a namespace, and what to do.
+// in describes the rights that are missing in a namespace, and what to do.
 func (m missingRights) in(namespace string) string {
 	return fmt.Sprintf(
 		"the operator may not %s in namespace %s: create a RoleBinding in it that grants its service account the role of the operator",
 		strings.Join(m[namespace], ", "), namespace)
 }
 
-// askRights asks which rights are missing in namespaces. Namespaces where none is missing are left out.
+// askRights asks which rights are missing in namespaces. The result omits namespaces in which none is missing.
 type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
 
-// newAskRights returns a function that asks the API server. Every authenticated user may ask that about itself.
+// newAskRights returns a function that asks the API server. Every authenticated user may ask about its own rights.
 func newAskRights(cluster *rest.Config) (askRights, error) {
 	resources := watchedResources()
 	quick := rest.CopyConfig(cluster)
@@ -60,7 +60,7 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 	}, nil
 }
 
-// watchedResources returns the resources that the caches hold in namespaces of every cluster.
+// watchedResources returns the namespaced resources that the caches hold in every cluster.
 func watchedResources() []schema.GroupResource {
 	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
 	for _, kind := range desired.Table() {
@@ -71,7 +71,7 @@ func watchedResources() []schema.GroupResource {
 	return resources
 }
 
-// missingIn asks for the rights in one namespace.
+// missingIn asks about the rights in one namespace.
 func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespace string,
 	resources []schema.GroupResource) ([]string, error) {
 	var missing []string
@@ -82,7 +82,7 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 				Namespace: namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource,
 			})
 			if err != nil {
-				return nil, fmt.Errorf("asking for the rights in namespace %s: %w", namespace, err)
+				return nil, fmt.Errorf("asking about the rights in namespace %s: %w", namespace, err)
 			}
 			if !allowed {
 				verbs = append(verbs, verb)
@@ -95,7 +95,7 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	return missing, nil
 }
 
-// may asks for one right. An API server that gives no response does not keep a namespace from being watched.
+// may asks about one right. If the API server does not respond, the namespace is still watched.
 func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface,
 	right authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{
@@ -110,7 +110,7 @@ func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessRevie
 	return review.Status.Allowed, nil
 }
 
-// among returns the namespaces where no right is missing. It is an error if there is none.
+// among returns the namespaces in which no right is missing, and an error if there is none.
 func (m missingRights) among(namespaces []string) ([]string, error) {
 	if len(namespaces) == 0 { // all
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// reviewer is an API server that answers which rights its client has.
+// reviewer is an API server that reports which rights its client has.
 func reviewer(t *testing.T, all func(authorizationv1.ResourceAttributes) (int, bool)) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 	}
 }
 
-// The role that a RoleBinding grants must be enough for a namespace to be watched.
+// The role that a RoleBinding grants must suffice to watch a namespace.
 func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/role.yaml")

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// discoverTimeout bounds how long the operator asks at the start for what the cluster offers.
+// discoverTimeout bounds how long the operator asks, at the start, what the cluster offers.
 const discoverTimeout = 30 * time.Second
 
 // offered is what the cluster offered beyond Kubernetes when the operator started. Caches and watches are set up for it once.
@@ -31,8 +31,8 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster what it offers. An API that it gives no response for is not used: Echoes that do not need it are served all the
-// same.
+// discover asks the cluster what it offers. The operator does not use an API about which it gets no response, and still serves the Echoes
+// that do not need it.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	return err
 }
 
-// findTLSProfile asks for the TLS profile of the cluster. That it is not known for a time is an error: a guess would restart pods twice.
+// findTLSProfile reads the TLS profile of the cluster. It fails if the profile remains unknown: a guess would restart pods twice.
 func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProfile, error) {
 	var profile openshift.TLSProfile
 	var last error
@@ -66,7 +66,7 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 		return last == nil, nil
 	})
 	if last != nil {
-		return profile, fmt.Errorf("asking for the TLS profile of the cluster: %w", last)
+		return profile, fmt.Errorf("reading the TLS profile of the cluster: %w", last)
 	}
 	if profile.Refused != "" {
 		ctrl.Log.Info(
@@ -76,11 +76,11 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 	return profile, nil
 }
 
-// discoverRetries is for API servers that are restarted: 1 + 2 + 4 + 8 s.
+// discoverRetries outlasts the restart of an API server: 1 + 2 + 4 + 8 s.
 func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
 
-// optionalKinds returns the kinds that the operator uses where they are served, with the namespaces in which it lists them, an empty list
-// for all.
+// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which it lists them, an empty
+// list for all.
 func optionalKinds(options Options) []discovery.Kind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
@@ -106,7 +106,7 @@ func optionalKinds(options Options) []discovery.Kind {
 	return kinds
 }
 
-// gatewayAPI returns what is offered of Gateway API.
+// gatewayAPI returns what the cluster offers of Gateway API.
 func (f offered) gatewayAPI() gatewayapi.API {
 	api := routing.GatewayGroupVersion()
 	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
@@ -118,11 +118,11 @@ func (f offered) podMonitors() bool {
 	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
 
-// routes reports whether the cluster serves Routes, or may: only OpenShift gives no response while the server of that API is down, and an
-// Ingress that was changed for other clusters would lose its Route.
+// routes reports whether the cluster serves Routes, or may: only OpenShift gives no response while the server of that API is down. An
+// Ingress that the operator changed as for other clusters would lose its Route.
 func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
-// tlsOfEchoes returns what the cluster requires of the echo servers' HTTPS.
+// tlsOfEchoes returns what the cluster requires of HTTPS in the echo servers.
 func (f offered) tlsOfEchoes() children.TLSProfile {
 	minVersion, ciphers := f.tls.Names()
 	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
@@ -133,7 +133,7 @@ func (f offered) watched() caches.Watched {
 	return caches.Watched{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
 }
 
-// watchAPIs returns what asks again for the APIs that Echoes require.
+// watchAPIs returns a watch that keeps asking about the APIs that Echoes require.
 func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, times discovery.Times) *discovery.Watch {
 	return &discovery.Watch{
 		Changes:  discovery.Changes{Times: times, Began: time.Now(), Start: o.offered.apis},
@@ -151,7 +151,7 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 	}
 }
 
-// requiredAPIs returns what reports whether Echoes require a kind. While the caches are not filled, that is not known.
+// requiredAPIs returns a function that reports whether Echoes require a kind. Until the caches are filled, it reports false.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
@@ -161,7 +161,7 @@ func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 		return slices.ContainsFunc(list.Items, func(echo v1.Echo) bool { return by(&echo) })
 	}
 	gateways, monitors := used(children.HasGateway), used(desired.HasMonitoring)
-	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // a cluster does not begin to serve Routes
+	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // no cluster starts to serve Routes later
 	routes := routesUnknown && used(children.HasIngress)
 	return func(kind discovery.Kind) bool {
 		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind() ||

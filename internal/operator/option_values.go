@@ -24,7 +24,7 @@ func (o *Options) clean() {
 	}
 }
 
-// parseNamespaces returns the names of a list, none for all namespaces. A list of separators alone may come from a template without its
+// parseNamespaces returns the names in a list, none for all namespaces. A list of separators only may come from a template without its
 // values: it must not widen what the operator watches.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
@@ -52,8 +52,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects addresses that cannot be served, which would end the operator much later, and empty ones: controller-runtime has a
-// default for the metrics, and takes an empty address of the probes for none.
+// checkAddresses rejects addresses that cannot be served, which would end the operator much later. It also rejects empty addresses:
+// controller-runtime would use a default for the metrics, and serve no probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
@@ -71,10 +71,10 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// disabled is the address of what is not served.
+// disabled is the address that disables an endpoint.
 const disabled = "0"
 
-// checkImage rejects what no container runtime can pull, so that not each Echo fails for it.
+// checkImage rejects an image that no container runtime can pull, because every Echo would fail with it.
 func checkImage(name, image string) error {
 	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// defaultMaxReplicas is the largest number of replicas of an Echo, unless the installer sets another.
+	// defaultMaxReplicas is the largest number of replicas that an Echo may have, unless the installer sets another.
 	defaultMaxReplicas = "20"
 	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another.
 	defaultPodSecurity = "baseline"
@@ -29,8 +29,8 @@ const (
 	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
-	// mostVerbose is the highest log level: from 8 on, client-go logs the bodies of requests and responses, and with them the
-	// environment variables of Echoes.
+	// mostVerbose is the highest log level: from 8 on, client-go logs the bodies of requests and responses, including the environment
+	// variables of Echoes.
 	mostVerbose = 7
 	// logLevelFlag is the flag of controller-runtime's logger, logLevelVariable its environment variable.
 	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
@@ -40,26 +40,26 @@ const (
 type Options struct {
 	// Version is the version of the operator.
 	Version string
-	// MetricsAddress is where metrics and the status API are served, "0" for nowhere.
+	// MetricsAddress is the address at which metrics and the status API are served, "0" for none.
 	MetricsAddress string
-	// Metrics is where the operator adds its own metrics. Only those in the registry of controller-runtime are served.
+	// Metrics is the registry to which the operator adds its own metrics. Only metrics in controller-runtime's registry are served.
 	Metrics prometheus.Registerer
-	// MetricsCertPath is the folder of the certificate for MetricsAddress, empty for a self-signed one.
+	// MetricsCertPath is the directory with the certificate for MetricsAddress, empty for a self-signed one.
 	MetricsCertPath string
-	// ProbeAddress is where probes are served, "0" for nowhere.
+	// ProbeAddress is the address at which probes are served, "0" for none.
 	ProbeAddress            string
 	LeaderElect             bool
 	LeaderElectionNamespace string
 	// Namespaces are the namespaces to watch, empty for all.
 	Namespaces []string
-	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, empty if it was installed otherwise.
+	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, empty without OLM.
 	CSV    string
 	Images children.Images
 	Policy policy.Policy
 	Log    zap.Options
-	// Discovery is when the cluster is asked again for APIs that Echoes require.
+	// Discovery determines when the operator asks the cluster again about APIs that Echoes require.
 	Discovery discovery.Times
-	// Traces is true if spans are sent. They are configured by the environment alone, as OpenTelemetry specifies.
+	// Traces is true if spans are sent. Only the environment configures them, as OpenTelemetry specifies.
 	Traces bool
 
 	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given
@@ -93,7 +93,7 @@ func (o *Options) settings() []setting {
 	}
 }
 
-// AddFlags adds the flags of the operator. A flag that is not given takes its value from its environment variable, if it has one.
+// AddFlags adds the operator's flags. A flag that is not given takes its value from its environment variable, if it has one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
 		"address to serve metrics and the status API on over HTTPS, or 0 to disable")
@@ -112,7 +112,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
 	libraries.VisitAll(func(f *flag.Flag) {
-		if f.Name != logLevelFlag { // the logger takes 257 for 1
+		if f.Name != logLevelFlag { // the logger would read 257 as 1
 			flags.AddGoFlag(f)
 		}
 	})
@@ -143,7 +143,7 @@ func (o *Options) Complete() error {
 		checkImage("RELATED_IMAGE_PATHCHECK", o.Images.PathCheck), o.checkLease(), o.completeLogLevel())
 }
 
-// completeLogLevel reads the level, and rejects one that would log the content of objects.
+// completeLogLevel parses the level, and rejects one that would log the content of objects.
 func (o *Options) completeLogLevel() error {
 	number, err := strconv.Atoi(o.level)
 	isValid := err != nil || number >= 1 && number <= mostVerbose
@@ -159,7 +159,7 @@ func (o *Options) completeLogLevel() error {
 	return nil
 }
 
-// logLevel returns the log level that is set, or the default of the log mode.
+// logLevel returns the configured log level, or the default of the log mode.
 func (o *Options) logLevel() zapcore.Level {
 	switch {
 	case o.Log.Level != nil:

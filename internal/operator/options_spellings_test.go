@@ -10,10 +10,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// spelling is an unusual text of a setting. It means the same as another text, or is refused with a reason.
+// spelling is an unusual text of a setting. It means the same as another text, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each flag: a usual value, which is not the default, and unusual texts.
+// spellings has a row for each flag: a usual value other than the default, and unusual texts.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -56,11 +56,11 @@ func spellings() map[string]struct {
 		"zap-encoder":          {"console", []spelling{{text: "Console", same: "console"}, {text: "text", refused: "invalid argument"}}},
 		"zap-stacktrace-level": {"panic", []spelling{{text: "Panic", same: "panic"}, {text: "warn", refused: "invalid argument"}}},
 		"zap-time-encoding":    {"rfc3339", []spelling{{text: "RFC3339", same: "rfc3339"}, {text: "unix", refused: "invalid argument"}}},
-		"kubeconfig":           {"", nil}, // of controller-runtime; the start fails with the path of a file that is not valid
+		"kubeconfig":           {"", nil}, // a controller-runtime flag; with an invalid path, the start fails
 	}
 }
 
-// parseSpelling parses one setting, by its flag, or by its variable if that is not empty.
+// parseSpelling parses one setting, from its variable, or from its flag if the variable is empty.
 func parseSpelling(flagName, variable, text string) (string, error) {
 	environment := map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i:1"}
 	o, flags, arguments := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), []string{}
@@ -83,7 +83,7 @@ func parseSpelling(flagName, variable, text string) (string, error) {
 		o.Log.Development, o.Log.NewEncoder != nil, stack, o.Log.TimeEncoder != nil), err
 }
 
-// TestSpellings checks that no text of a setting is accepted and then means something else.
+// TestSpellings checks that no accepted text of a setting means something else.
 func TestSpellings(t *testing.T) {
 	o, flags, variables := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), map[string]string{}
 	o.AddFlags(flags, func(string) string { return "" })

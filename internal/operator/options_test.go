@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// parse reads settings from a command line and an environment of the form NAME=value.
+// parse reads settings from a command line and from environment variables of the form NAME=value.
 func parse(arguments string, environment ...string) (Options, error) {
 	getenv := func(name string) string {
 		for _, variable := range environment {

@@ -16,17 +16,17 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout bounds each request that finds out at the start what the cluster serves and allows.
+// startCheckTimeout bounds each request that asks, at the start, what the cluster serves and allows.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the cluster to work on, after its API server has reported that it serves an API. Its errors
-// say what to do.
+// FindCluster returns the configuration of the cluster to work on, after its API server has confirmed that it serves an API. Its errors say
+// what to do.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
 	}
-	// It defaults to the name of the executable, which the API server would record as the manager of fields.
+	// The default is the name of the executable, which the API server would record as the field manager.
 	cluster.UserAgent = fmt.Sprintf("echo-operator/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
 	return cluster, checkCluster(ctx, cluster, api)
 }
@@ -56,7 +56,7 @@ func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVer
 	}
 }
 
-// checkNamespaces returns the rights that are missing in the namespaces to watch. It is an error if none of these can be watched.
+// checkNamespaces returns the rights that are missing in the namespaces to watch, and an error if none of the namespaces can be watched.
 func checkNamespaces(ctx context.Context, cluster *rest.Config, namespaces []string) (missingRights, error) {
 	ask, err := newAskRights(cluster)
 	if err != nil {

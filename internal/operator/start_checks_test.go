@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// useCluster makes a server the cluster of KUBECONFIG.
+// useCluster makes KUBECONFIG point to a server.
 func useCluster(t *testing.T, host string) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// askPeriod is how often the operator asks for its rights while it cannot watch a namespace.
+	// askPeriod is how often the operator asks about its rights while it cannot watch a namespace.
 	askPeriod = 30 * time.Second
 	// fillTimeout is how long the caches may take to receive all objects.
 	fillTimeout = 2 * time.Minute
 )
 
-// supervisor ends a process that only another start can help: caches cannot be used, or do not hold all namespaces or kinds that they
-// could. They are set up once.
+// supervisor ends the process when only a restart can help: when caches, which are set up once, cannot be used, or do not hold all
+// namespaces or kinds that they could.
 type supervisor struct {
-	// namespaces are those to watch, empty for all.
+	// namespaces are the namespaces to watch, empty for all.
 	namespaces []string
-	// missing are the rights that were missing at the start.
+	// missing holds the rights that were missing at the start.
 	missing missingRights
 	ask     askRights
-	// pending returns which caches have not received all objects yet.
+	// pending returns the caches that have not received all objects yet.
 	pending func() []string
-	// apis asks for the APIs that not every cluster serves.
+	// apis asks about the APIs that not every cluster serves.
 	apis *discovery.Watch
-	// tlsChanged is closed when the TLS profile of the cluster is another.
+	// tlsChanged is closed when the TLS profile of the cluster changes.
 	tlsChanged chan struct{}
 	log        logr.Logger
 }
 
-// run returns when the process should end, which it does in order if the error is nil.
+// run returns when the process should end. A nil error means an orderly end.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.NewTicker(askPeriod)
 	defer rights.Stop()
@@ -67,8 +67,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end, because of its namespaces or because its caches are not filled after a time. It asks
-// for rights only while namespaces are left out or caches are not filled.
+// checkCaches reports whether the process should end, because of its namespaces or because its caches are still not filled after a time. It
+// asks about rights only while namespaces are left out or caches are not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {
@@ -85,10 +85,10 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 			fillTimeout, strings.Join(pending, ", "))
 }
 
-// changed reports whether another start would watch other namespaces. An error is not reported: the question is asked again.
+// changed reports whether a restart would change the watched namespaces. It ignores errors, because it is called again.
 func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	asked := s.namespaces
-	if filled { // the namespaces that are watched are served until the process ends, whatever happens to their rights
+	if filled { // watched namespaces are served until the process ends, whatever happens to the rights in them
 		asked = slices.Sorted(maps.Keys(s.missing))
 	}
 	if len(asked) == 0 {

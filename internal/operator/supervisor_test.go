@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
-// scenario is what a supervisor finds. The functions get the time since the start.
+// scenario is the state that a supervisor finds. Its functions receive the time since the start.
 type scenario struct {
 	namespaces []string
 	missing    missingRights
@@ -45,7 +45,7 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 	}
 }
 
-// unrequired returns what asks for no API.
+// unrequired returns a watch that asks about no API.
 func unrequired(began time.Time) *discovery.Watch {
 	return &discovery.Watch{
 		Changes:  discovery.Changes{Times: discovery.DefaultTimes(), Began: began},
@@ -76,7 +76,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 		return missingRights{}, nil
 	}
 	late := func(after time.Duration) bool { return after > 40*time.Second }
-	const hour, minute = time.Hour - time.Second, time.Minute // within the hour the test ends the process
+	const hour, minute = time.Hour - time.Second, time.Minute // the test ends the process before the hour is over
 	for name, c := range map[string]struct {
 		scenario scenario
 		ends     time.Duration
@@ -115,7 +115,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// waitingManager is a manager whose caches are filled after 3 s. It tells when its context ended.
+// waitingManager is a manager whose caches are filled after 3 s. It reports when its context ended.
 type waitingManager struct {
 	manager.Manager
 	synced caches.Synced
@@ -143,7 +143,7 @@ func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	})
 }
 
-// failedManager is a manager that cannot stop in order.
+// failedManager is a manager whose stop fails.
 type failedManager struct{ manager.Manager }
 
 func (failedManager) Start(ctx context.Context) error {

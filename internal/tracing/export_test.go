@@ -42,7 +42,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	}
 }
 
-// TestProblemsAreLogged checks that the log has what the libraries cannot return, and no secret.
+// TestProblemsAreLogged checks that the log has the errors that the libraries cannot return, and no secret.
 func TestProblemsAreLogged(t *testing.T) {
 	g := NewWithT(t)
 	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
@@ -72,7 +72,7 @@ func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
 	_, _ = tracer.Reconciler("late", &noReconcile{}).Reconcile(t.Context(), request)
 }
 
-// TestReconciler_doesNotWaitForCollector checks that spans wait for a collector that does not respond in a bounded number.
+// TestReconciler_doesNotWaitForCollector checks that only a bounded number of spans wait for a collector that does not respond.
 func TestReconciler_doesNotWaitForCollector(t *testing.T) {
 	end := make(chan struct{})
 	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })
@@ -89,7 +89,7 @@ func TestReconciler_doesNotWaitForCollector(t *testing.T) {
 	}
 }
 
-// logged is a log whose lines can be read while it is written.
+// logged is a log that can be read while it is written.
 type logged struct {
 	lock  sync.Mutex
 	lines []string

@@ -21,10 +21,10 @@ const (
 	errorKey      = attribute.Key("error.type")
 )
 
-// otherError is the type of an error without a reason.
+// otherError is the error type of an error without a reason.
 const otherError = "_OTHER"
 
-// Reconciler returns a reconciler that makes a span of each reconcile of next, or next itself if there are no traces.
+// Reconciler returns a reconciler that creates a span for each reconcile of next, or next itself if traces are disabled.
 func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t.tracer == nil {
 		return next
@@ -62,7 +62,7 @@ func SetGeneration(ctx context.Context, generation int64) {
 	}
 }
 
-// SetFailure adds to the span of a reconcile, if there is one, that it failed, and the reason, which may be empty.
+// SetFailure marks the span of a reconcile, if there is one, as failed for a reason, which may be empty.
 func SetFailure(ctx context.Context, reason string, err error) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

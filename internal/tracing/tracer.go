@@ -17,24 +17,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// serviceName is the name of the service, unless OTEL_SERVICE_NAME is set, and of what makes the spans.
+// serviceName is the name of the tracer and, unless OTEL_SERVICE_NAME is set, of the service.
 const serviceName = "echo-operator"
 
-// Tracer makes spans, which are sent in the background. The zero value makes none.
+// Tracer creates spans, which are sent in the background. The zero value creates none.
 type Tracer struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
 	log      logr.Logger
 }
 
-// Enabled reports whether the environment has the address of a collector and does not disable traces.
+// Enabled reports whether the environment names a collector and does not disable traces.
 func Enabled(getenv func(string) string) bool {
 	is := func(name, value string) bool { return strings.EqualFold(strings.TrimSpace(getenv(name)), value) }
 	disabled := is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none")
 	return !disabled && (!is("OTEL_EXPORTER_OTLP_ENDPOINT", "") || !is("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""))
 }
 
-// New returns a tracer, the zero value if it is not enabled. The libraries read all other environment variables themselves.
+// New returns a tracer, or the zero value if traces are disabled. The libraries read all other environment variables themselves.
 func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	if !enabled {
 		return Tracer{}, nil
@@ -52,7 +52,7 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	return Tracer{tracer: provider.Tracer(serviceName, trace.WithInstrumentationVersion(version)), provider: provider, log: log}, nil
 }
 
-// reportTo makes the libraries report what they cannot return to a log, without the values of settings: headers may be secret.
+// reportTo makes the libraries log the errors that they cannot return, without the values of settings: headers may be secret.
 func reportTo(log logr.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Error(err, "Spans are lost, or a setting of OpenTelemetry is not valid.")
@@ -61,7 +61,7 @@ func reportTo(log logr.Logger) {
 		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
 
-// describe returns what the spans say about this process. The environment wins.
+// describe returns what the spans say about this process. The environment takes precedence.
 func describe(version string) (*resource.Resource, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -78,7 +78,7 @@ func describe(version string) (*resource.Resource, error) {
 	return about, nil
 }
 
-// Close sends what has not been sent, for a time at most. No span is sent afterwards.
+// Close sends the remaining spans, within a timeout. No span is sent afterwards.
 func (t Tracer) Close(timeout time.Duration) {
 	if t.provider == nil {
 		return

@@ -25,7 +25,7 @@ import (
 
 var request = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "till"}}
 
-// startCollector starts a collector, which runs until the end of the test, and has the environment name it.
+// startCollector starts a collector, which runs until the end of the test, and sets its address in the environment.
 func startCollector(t *testing.T, respond http.HandlerFunc) *collector.Collector {
 	t.Helper()
 	c := collector.New(respond)
@@ -35,7 +35,7 @@ func startCollector(t *testing.T, respond http.HandlerFunc) *collector.Collector
 	return c
 }
 
-// newTracer returns a tracer for the collector of the environment.
+// newTracer returns a tracer for the collector that the environment names.
 func newTracer(t *testing.T, log logr.Logger) Tracer {
 	t.Helper()
 	tracer, err := New(true, "v1.2.3", log)
@@ -43,7 +43,7 @@ func newTracer(t *testing.T, log logr.Logger) Tracer {
 	return tracer
 }
 
-// byName returns the spans that a collector received.
+// byName returns, by name, the spans that a collector received.
 func byName(c *collector.Collector) map[string]*tracepb.Span {
 	all := map[string]*tracepb.Span{}
 	for _, s := range c.Spans() {
@@ -52,7 +52,7 @@ func byName(c *collector.Collector) map[string]*tracepb.Span {
 	return all
 }
 
-// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, of which one has no response.
+// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, one of them without a response.
 func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer, refused := newTracer(t, logr.Discard()), errors.New("refused")
@@ -127,7 +127,8 @@ func TestResultsArePassedOn(t *testing.T) {
 	}
 }
 
-// TestWhatTheEnvironmentSaysOfTheProcess: it wins over what the program knows. What it says cannot be left out without a word.
+// TestWhatTheEnvironmentSaysOfTheProcess checks that the environment takes precedence over what the program knows, and that an invalid
+// attribute is an error.
 func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()

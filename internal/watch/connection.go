@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// connection reports requests that get no response. client-go retries them, and reports them late or not at all.
+// connection reports requests that get no response. client-go retries such requests, and reports them late or not at all.
 type connection struct {
 	next   http.RoundTripper
 	report func(error)
 
 	lock     sync.Mutex
-	reported map[string]bool // what was reported since the last response
+	reported map[string]bool // the errors reported since the last response
 }
 
-// RoundTrip implements http.RoundTripper. It reports the same error once, until there is a response again.
+// RoundTrip implements http.RoundTripper. It reports each error once, until a request gets a response again.
 func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(request)
 	c.lock.Lock()
@@ -40,7 +40,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// newConnection returns a transport that reports the failures of another.
+// newConnection returns a transport that reports the failures of another transport.
 func newConnection(next http.RoundTripper, report func(error)) *connection {
 	return &connection{next: next, report: report, reported: map[string]bool{}}
 }

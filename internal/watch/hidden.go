@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	// env is the field that holds the environment of containers and Echoes. Its values may be passwords.
+	// env is the field that holds the environment variables of containers and Echoes. Their values may be passwords.
 	env = "env"
 	// hidden is shown instead of a secret value.
 	hidden = "(hidden)"
@@ -13,7 +13,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// strip removes what is never shown of an object, so that it is not even kept in memory.
+// strip removes the parts of an object that are never shown, so that they are not even kept in memory.
 func strip(object any) (any, error) {
 	if o, ok := object.(*unstructured.Unstructured); ok {
 		o.SetManagedFields(nil)
@@ -28,7 +28,7 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
-// hide replaces all secrets in a value, which may be an environment or a variable of one.
+// hide replaces all secrets in a value, which may be a list of environment variables or one variable.
 func hide(value any, isEnv, isVariable bool) {
 	switch v := value.(type) {
 	case []any:

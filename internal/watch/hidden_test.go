@@ -50,7 +50,7 @@ func TestStrip_ignoresOtherTypes(t *testing.T) {
 	}
 }
 
-// state reads an object as a client does: whole numbers are int64.
+// state parses an object as a client does: whole numbers are int64.
 func state(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}

@@ -19,7 +19,7 @@ const (
 	failed  = "ERROR"
 )
 
-// event is something that happened, as printed in JSON.
+// event is a change or an error, as printed in JSON.
 type event struct {
 	Time      time.Time      `json:"time"`
 	Type      string         `json:"type"`
@@ -36,7 +36,7 @@ type printer struct {
 	json           bool
 	kind           kind
 	now            func() time.Time
-	failed         func(error) // called when nothing can be printed any more
+	failed         func(error) // called when printing has failed
 
 	lock sync.Mutex
 }

@@ -1,4 +1,4 @@
-// Package watch is the command 'manager watch': it prints the changes of the objects of a kind.
+// Package watch is the command 'manager watch': it prints the changes to the objects of a kind.
 package watch
 
 import (
@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run prints what happens until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. Requests that the
-// API server rejects and broken connections are printed and retried.
+// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. It reports requests that the
+// API server rejects and broken connections, and retries.
 func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -37,7 +37,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 	if err != nil {
 		return err
 	}
-	// Run does not wait for it: it may be waiting for its next attempt.
+	// Run does not wait for the informer, which may be waiting for its next attempt.
 	go informer.RunWithContext(klog.NewContext(ctx, logr.Discard()))
 	<-ctx.Done()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -67,8 +67,8 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 	return informer, err
 }
 
-// isNews returns whether an error that ends listing or watching must be printed. The connection has printed that there was no response.
-// A watch that is too old, or that the server ended, is normal.
+// isNews reports whether an error that ends listing or watching must be printed. The connection has already printed that there was no
+// response. It is normal that a watch is too old, or that the server ends it.
 func isNews(err error) bool {
 	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
 		io.ErrUnexpectedEOF)
@@ -97,8 +97,8 @@ func listWatch(client dynamic.Interface, options Options, p *printer) *cache.Lis
 	}
 }
 
-// reportEnd reports the error that ends a watch, and changes nothing. It ignores that a watch is too old to continue, which is normal
-// after a long interruption, and errors of a watch that is being closed on this side.
+// reportEnd reports the error that ends a watch, and passes on every event. It ignores that a watch is too old to continue, which is normal
+// after a long interruption, and errors of a watch that this side is closing.
 func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	ended := false
 	return func(event watch.Event) (watch.Event, bool) {
@@ -123,7 +123,7 @@ func handler(p *printer) cache.ResourceEventHandler {
 				p.object(added, after)
 				return
 			}
-			if before.GetResourceVersion() != after.GetResourceVersion() { // the same in a list after an interruption
+			if before.GetResourceVersion() != after.GetResourceVersion() { // unchanged objects are listed again after an interruption
 				p.object(updated, after)
 			}
 		},

@@ -52,8 +52,8 @@ func TestReportEnd(t *testing.T) {
 	}
 }
 
-// podServer answers as an API server that has one pod, and reports that it was deleted. It answers only requests of its namespace and
-// selector.
+// podServer responds as an API server that has one pod, and reports that the pod was deleted. It serves only requests with its namespace
+// and selector.
 func podServer(out http.ResponseWriter, r *http.Request) {
 	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","uid":"u","resourceVersion":"%s"},"status":{"phase":"Running"}}`
 	query := r.URL.Query()
