@@ -56,7 +56,7 @@ func newRoot(getenv func(string) string) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "manager",
 		Short:             "Run the Echo Operator",
-		Long:              "Run the Echo Operator on the cluster in KUBECONFIG, or on the cluster that it runs in.",
+		Long:              "Run the Echo Operator on the cluster of KUBECONFIG, or on the cluster that it runs in.",
 		Version:           version,
 		Args:              noArguments,
 		SilenceErrors:     true, // reported by execute

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// escaped returns JSON in which characters are escaped that YAML does not allow or changes: the API server reads what is applied as YAML.
+// escaped returns JSON with escapes for the characters that YAML does not allow or would change: the API server parses the body of an apply
+// as YAML.
 func escaped(body []byte) []byte {
 	if !bytes.ContainsFunc(body, unlikeYAML) {
 		return body
@@ -22,8 +23,8 @@ func escaped(body []byte) []byte {
 	return all
 }
 
-// unlikeYAML reports whether a character may stand in a string of JSON, but not, or not as itself, in one of YAML: control characters,
-// among them a line break (U+0085), the byte order mark, and what is not a character.
+// unlikeYAML reports whether a character is allowed in a JSON string, but a YAML string forbids or changes it: control characters,
+// including a line break (U+0085), the byte order mark, and noncharacters.
 func unlikeYAML(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Child is an object that an Echo is made of, or would be made of.
+// Child is an object that an Echo consists of, or could consist of.
 type Child struct {
 	Kind string
 	Key  client.ObjectKey
@@ -22,17 +22,17 @@ type Child struct {
 	Desired *unstructured.Unstructured
 	// Optional is true if the cluster may not serve the kind.
 	Optional bool
-	// RunsPods is true if the pods of the Echo belong to the object.
+	// RunsPods is true if the Echo's pods belong to the object.
 	RunsPods bool
-	// Recreate reports whether an object that differs has to be recreated, nil if that is never so.
+	// Recreate reports whether an object that differs must be recreated. It is nil if it never must.
 	Recreate Recreate
-	// MergeLive completes what is desired by what exists, nil if there is nothing to complete.
+	// MergeLive completes the desired object from the live one. It is nil if there is nothing to complete.
 	MergeLive MergeLive
-	// MayBeRejected is true if the API server may reject an object that is recreated.
+	// MayBeRejected is true if the API server may reject the recreated object.
 	MayBeRejected bool
 }
 
-// WithLive returns a child with what the API server added to a list that is set as a whole, so that to apply it does not remove that.
+// WithLive adds to a child what the API server added to a list that is set as a whole, so that applying the child does not remove it.
 func (c Child) WithLive(live client.Object) Child {
 	if c.MergeLive != nil && c.Desired != nil {
 		c.Desired = c.MergeLive(c.Desired, live)
@@ -40,8 +40,8 @@ func (c Child) WithLive(live client.Object) Child {
 	return c
 }
 
-// DryRunCopy returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no
-// doubt.
+// DryRunCopy returns a copy of a child under a name of its own, to ask the API server whether it would accept the child. It is nil if there
+// is no doubt.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
 	if !c.MayBeRejected {
@@ -52,7 +52,7 @@ func (c Child) DryRunCopy() *unstructured.Unstructured {
 	return dryRun
 }
 
-// Body returns what is desired as JSON that is YAML, too, for an object of a UID and a resource version. Both can be empty.
+// Body returns the desired object as JSON that is also valid YAML, with a UID and a resource version. Both can be empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	object := maps.Clone(c.Desired.Object)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -71,9 +71,8 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	return escaped(body), nil
 }
 
-// Recreate reports whether an object has to be recreated, given its desired JSON, its live JSON, and the fields that the operator
-// owns.
+// Recreate reports whether an object must be recreated, given its desired JSON, its live JSON, and the fields that the operator owns.
 type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
 
-// MergeLive returns what is desired, completed by what exists. It does not change its arguments.
+// MergeLive returns the desired object, completed from the live one. It does not change its arguments.
 type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured

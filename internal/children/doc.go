@@ -1,4 +1,4 @@
-// Package children holds what the builders of an Echo's objects share: the type Child, labels, owner references and ports.
+// Package children holds what the builders of an Echo's objects share: the Child type, labels, owner references and ports.
 //
-// Nothing here and below sends requests.
+// Neither this package nor those below it send requests.
 package children

@@ -6,9 +6,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// InvalidSpecError is a spec that the schema accepts and the operator refuses.
+// InvalidSpecError reports a spec that the schema accepts but the operator rejects.
 type InvalidSpecError struct {
-	// Message says what is wrong, Quote what another component says about it, and Advice what to do, in sentences.
+	// Message says what is wrong, Quote repeats what another component reports, and Advice says what to do, in sentences.
 	Message, Quote, Advice string
 }
 
@@ -24,10 +24,10 @@ func (e *InvalidSpecError) Error() string {
 	return text
 }
 
-// NameConflictError is an object that has the name of a child or a companion, but was not created as one.
+// NameConflictError reports an object that has the name of a child or a companion, but was not created as one.
 type NameConflictError struct {
 	Kind, Name string
-	// For is what the object should have been created for: "Echo" or "pod".
+	// For is the kind for which the object should have been created: "Echo" or "pod".
 	For string
 	// Advice is a sentence that says what to do.
 	Advice string
@@ -41,7 +41,7 @@ func (e *NameConflictError) Text() string {
 // Error implements error.
 func (e *NameConflictError) Error() string { return e.Text() + ". " + e.Advice }
 
-// RequestError is a request for a child that failed.
+// RequestError reports a request for a child that failed.
 type RequestError struct {
 	Action Action
 	Kind   string
@@ -49,7 +49,7 @@ type RequestError struct {
 	Err    error
 }
 
-// Action is what a request would have done with an object, as a participle.
+// Action is what a request would have done to an object, as a participle.
 type Action string
 
 // The actions of requests.
@@ -67,5 +67,5 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("%s %s cannot be %s: %v", e.Kind, e.Key, e.Action, e.Err)
 }
 
-// Unwrap returns why the request failed.
+// Unwrap returns the error of the request.
 func (e *RequestError) Unwrap() error { return e.Err }

@@ -8,5 +8,5 @@ func HasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretN
 // HasIngress reports whether an Echo has an Ingress.
 func HasIngress(echo *v1.Echo) bool { return echo.Spec.Ingress != nil && echo.Spec.Ingress.Enabled }
 
-// HasGateway reports whether an Echo has routes of gateways.
+// HasGateway reports whether an Echo has Gateway API routes.
 func HasGateway(echo *v1.Echo) bool { return echo.Spec.Gateway != nil && echo.Spec.Gateway.Enabled }

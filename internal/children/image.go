@@ -8,7 +8,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Images holds the images that the operator is configured with.
+// Images holds the images configured for the operator.
 type Images struct {
 	// EchoServer is the image of Echoes without spec.image. It is required.
 	EchoServer string
@@ -16,7 +16,7 @@ type Images struct {
 	PathCheck string
 }
 
-// Of returns the image of an Echo.
+// Of returns an Echo's image.
 func (i Images) Of(echo *v1.Echo) string {
 	if echo.Spec.Image != "" {
 		return echo.Spec.Image
@@ -24,8 +24,8 @@ func (i Images) Of(echo *v1.Echo) string {
 	return i.EchoServer
 }
 
-// FirstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its
-// connections. For a mirror under another name, EchoServer must be set to that name.
+// FirstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its connections.
+// If a mirror has another name, set EchoServer to that name.
 func (i Images) FirstParty(image string) bool {
 	return repository(image) == repository(i.EchoServer)
 }
@@ -39,8 +39,8 @@ func repository(image string) string {
 	return image
 }
 
-// PullPolicy returns the pull policy of an image. If none is given, it is the API server's default, which depends on the tag. It is set
-// explicitly, because the API server keeps an old default when the image changes: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+// PullPolicy returns an image's pull policy, which defaults to the API server's default for the tag. The operator sets it explicitly,
+// because the API server keeps an old default when the image changes: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
 func PullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
 	if given != "" {
 		return given

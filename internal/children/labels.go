@@ -7,7 +7,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// FieldOwner is the field manager of everything that the operator applies, and the value of the label managed-by.
+// FieldOwner is the field manager of everything that the operator applies, and the value of the managed-by label.
 const FieldOwner = "echo-operator"
 
 const (
@@ -23,8 +23,7 @@ const (
 	CompanionComponentValue = "companion"
 )
 
-// SelectorLabels returns the labels that select the pods of an Echo. They never change, because the selector of a Deployment is
-// immutable.
+// SelectorLabels returns the labels that select an Echo's pods. They never change, because a Deployment's selector is immutable.
 func SelectorLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelName: NameValue, LabelInstance: echo.Name}
 }
@@ -57,7 +56,7 @@ func CommonLabels(echo *v1.Echo) map[string]string {
 	return AsLabels(echo.Spec.CommonMetadata.Labels)
 }
 
-// AsLabels returns labels of the API of Echoes as labels of Kubernetes.
+// AsLabels converts labels of the Echo API to Kubernetes labels.
 func AsLabels(given v1.Labels) map[string]string {
 	labels := make(map[string]string, len(given))
 	for key, value := range given {
@@ -74,16 +73,15 @@ func CommonAnnotations(echo *v1.Echo) map[string]string {
 	return echo.Spec.CommonMetadata.Annotations
 }
 
-// InstanceLabels returns the labels that list the pods and companions of an Echo together. Pods of others may have them,
-// too: SplitPods leaves those out.
+// InstanceLabels returns the labels that list an Echo's pods and companions together. Other pods may have them, too: SplitPods omits those.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }
 
-// EchoOf returns the name of the Echo that a pod or companion belongs to by its labels, empty if none.
+// EchoOf returns the name of the Echo to which a pod or companion belongs according to its labels, empty if none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
-// IsManaged reports whether an object has the label that selects what the operator watches.
+// IsManaged reports whether an object has the label that selects the objects the operator watches.
 func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManagedBy] == FieldOwner }
 
 // ManagedSelector selects everything that the operator creates, and nothing else.

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestWhatSelectorsSelect checks who is selected by what: a Service that selects companions would send them requests, and a cache that
-// does not select an object makes the operator believe that it is missing.
+// TestWhatSelectorsSelect checks which selector selects which objects. A Service that selects companions would send them requests. An
+// object that no cache selects would seem to be missing.
 func TestWhatSelectorsSelect(t *testing.T) {
 	echo, neighbor := support.Echo("ns", "x"), support.Echo("ns", "y")
 	selectors := map[string]labels.Selector{
@@ -43,7 +43,7 @@ func TestWhatSelectorsSelect(t *testing.T) {
 }
 
 func TestLabelsAreValid(t *testing.T) {
-	// The longest name that the schema accepts is also the longest value of a label.
+	// The longest name that the schema accepts is also the longest label value.
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
 	for name, all := range map[string]map[string]string{"children": ChildLabels(longest), "companions": CompanionLabels(longest)} {
 		for key, value := range all {

@@ -16,8 +16,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WithMetadata returns an apply configuration with labels, an owner, and the common metadata of an Echo. What the configuration and the
-// labels have already takes precedence.
+// WithMetadata returns an apply configuration with labels, an owner, and an Echo's common metadata. Entries that the configuration and the
+// labels already have take precedence.
 func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured,
 	error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
@@ -38,7 +38,7 @@ func SetMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[st
 	object.SetOwnerReferences([]metav1.OwnerReference{owner})
 }
 
-// merged returns the entries of maps. Those of later maps take precedence.
+// merged returns the entries of all maps. Later maps take precedence.
 func merged(all ...map[string]string) map[string]string {
 	result := map[string]string{}
 	for _, each := range all {
@@ -47,7 +47,7 @@ func merged(all ...map[string]string) map[string]string {
 	return result
 }
 
-// AddDigest adds a digest of all that is applied. Pods are immutable, so that a companion with another digest is replaced.
+// AddDigest adds a digest of everything that is applied. Pods are immutable, so a companion with another digest is replaced.
 func AddDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {
@@ -63,7 +63,7 @@ func AddDigest(want *unstructured.Unstructured) error {
 	return nil
 }
 
-// AsConfiguration returns a part of an API object as an apply configuration. Both have the same JSON.
+// AsConfiguration converts a part of an API object to an apply configuration. Both have the same JSON.
 func AsConfiguration[T any](part any) *T {
 	configuration := new(T)
 	text, err := json.Marshal(part)
@@ -76,20 +76,20 @@ func AsConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The finalizer of the Echo waits for the object.
+// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer waits for the object.
 func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
 }
 
-// CompanionOwnerReference returns the reference that makes a pod the controller of its companion. The deletion of the pod does not
-// wait for the companion.
+// CompanionOwnerReference returns the reference that makes a pod the controller of its companion. The pod's deletion does not wait for the
+// companion.
 func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 	return controllerReference(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 }
 
-// controllerReference returns a reference that does not block the deletion of the owner. The admission plugin
-// OwnerReferencesPermissionEnforcement requires a right on the finalizers of an owner that is blocked, and knows its kind only up to 30 s
-// after its CustomResourceDefinition was installed.
+// controllerReference returns a reference that does not block the deletion of the owner. For a blocked owner, the admission plugin
+// OwnerReferencesPermissionEnforcement requires a right on its finalizers, and learns its kind only up to 30 s after its
+// CustomResourceDefinition was installed.
 func controllerReference(owner metav1.Object, kind schema.GroupVersionKind) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(owner, kind)
 	reference.BlockOwnerDeletion = new(false)

@@ -6,7 +6,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The names of the ports of a pod, and of a Service by default.
+// The names of a pod's ports, and the default names of a Service's ports.
 const (
 	PortName        = "http"
 	HTTPSPortName   = "https"
@@ -14,8 +14,8 @@ const (
 )
 
 const (
-	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema has none: a default in an optional object
-	// is a difference that GitOps tools report.
+	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema has none, because GitOps tools report a
+	// default in an optional object as a difference.
 	defaultHTTPSPort, defaultHTTPSServicePort = 8443, 443
 	// defaultMetricsPort is the port on which the echo server serves metrics by default.
 	defaultMetricsPort = 9090
@@ -23,13 +23,13 @@ const (
 	FirstUnprivilegedPort = 1024
 )
 
-// HTTPSPort returns the port on which the containers of an Echo with TLS listen for HTTPS.
+// HTTPSPort returns the port on which an Echo's containers listen for HTTPS.
 func HTTPSPort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.Port, defaultHTTPSPort) }
 
-// HTTPSServicePort returns the HTTPS port of the Service of an Echo with TLS.
+// HTTPSServicePort returns the HTTPS port of an Echo's Service.
 func HTTPSServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, defaultHTTPSServicePort) }
 
-// ServicePortName returns the name of the HTTP port of the Service of an Echo.
+// ServicePortName returns the name of the HTTP port of an Echo's Service.
 func ServicePortName(echo *v1.Echo) string { return cmp.Or(echo.Spec.Service.PortName, PortName) }
 
 // MetricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.

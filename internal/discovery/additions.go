@@ -12,32 +12,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They go with the
-// operator: each has an owner that is deleted with it.
+// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They are deleted with the
+// operator, because each has an owner that is deleted with it.
 type Additions struct {
-	// What they are for, for the log.
+	// What names the objects and their purpose in the log.
 	What string
 	// Served are the kinds of their API that the cluster serves.
 	Served map[string]bool
-	// Objects returns them without owner.
+	// Objects returns the objects without their owner.
 	Objects func() ([]*unstructured.Unstructured, error)
-	// Owner returns their owner, nil if there is none: then nothing is added.
+	// Owner returns the owner of the objects. If it is nil, nothing is added.
 	Owner func(context.Context) (*metav1.OwnerReference, error)
-	// Manager is the manager of their fields. Operators that own an object together have different ones, so that each adds itself to the
-	// owners and leaves the others.
+	// Manager is the field manager. Operators that own an object together use different ones, so that each adds itself to the owners and keeps
+	// the others.
 	Manager string
 	Writer  client.Writer
 	Log     logr.Logger
 }
 
-// retries returns how often the operator tries: for long enough to outlast an API server that starts. What the operator can do without is
-// not worth more.
+// retries returns a backoff that outlasts the start of an API server. Objects that the operator can do without deserve no more.
 func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (a *Additions) NeedLeaderElection() bool { return true }
 
-// Start implements manager.Runnable. It returns nil: a cluster without these objects works as well.
+// Start implements manager.Runnable. It always returns nil, because the operator works without these objects.
 func (a *Additions) Start(ctx context.Context) error {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {
@@ -50,7 +49,7 @@ func (a *Additions) Start(ctx context.Context) error {
 	return nil
 }
 
-// add applies the objects of kinds that are served.
+// add applies the objects whose kinds the cluster serves.
 func (a *Additions) add(ctx context.Context) error {
 	if len(a.Served) == 0 {
 		return nil

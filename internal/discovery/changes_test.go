@@ -16,7 +16,7 @@ func gate() schema.GroupVersionKind  { return schema.FromAPIVersionAndKind("exam
 // begin is the start of an even period.
 func begin() time.Time { return time.Unix(0, 0) }
 
-// respond adds what a cluster offers of Route, by the first letter of its access: "-" for no question, "!" for a response that fails.
+// respond adds a response about Route, given by the first letter of its access; "-" stands for no question, "!" for a failed response.
 func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	access := map[rune]Access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable}[letter]
 	if access == "" {
@@ -109,7 +109,7 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 				if changes := r.add(at, r.leads, Offer{route(): {Access: offer}}); len(changes) > 0 {
 					r.Changes = Changes{Times: times, Began: at.Add(3 * time.Second), Start: Offer{route(): {Access: offer}}}
 					r.ended = append(r.ended, at)
-					if r.leads { // the other one takes over
+					if r.leads { // the other replica takes over
 						replicas[0].leads, replicas[1].leads = replicas[1].leads, replicas[0].leads
 					}
 				}

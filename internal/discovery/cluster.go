@@ -21,7 +21,7 @@ type Kind struct {
 	In []string
 }
 
-// Cluster is a cluster that is asked what it serves.
+// Cluster asks a cluster what it serves.
 type Cluster struct {
 	apis    *discovery.DiscoveryClient
 	objects metadata.Interface
@@ -37,7 +37,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	return &Cluster{apis, objects}, err
 }
 
-// Ask returns what the cluster offers of some kinds, with a finding for each. The error says why some are Unknown.
+// Ask returns which kinds the cluster offers, with a finding for each. The error says why some are Unknown.
 func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	offer, failures := Offer{}, []error(nil)
 	for api, group := range byAPI(kinds) {
@@ -57,9 +57,9 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	return offer, errors.Join(failures...)
 }
 
-// AskUntilKnown asks again while the cluster gives no response for a kind, as long as retry lasts, and once if it forbids one: a right that
-// was granted a moment ago may not have arrived. What is not known then is Unknown, and the error says why: the operator serves what does
-// not depend on it.
+// AskUntilKnown repeats the question, within the limits of retry, while the cluster gives no response about a kind, and once if it forbids
+// one: a right that was just granted may not be in effect yet. A kind without a response stays Unknown, and the error says why: the
+// operator serves the Echoes that do not depend on it.
 func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
@@ -73,7 +73,7 @@ func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Ba
 	return offer, last
 }
 
-// byAPI groups kinds by their API, so that each API is one request.
+// byAPI groups kinds by their API, so that each API takes one request.
 func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	groups := map[schema.GroupVersion][]Kind{}
 	for _, kind := range kinds {
@@ -82,7 +82,7 @@ func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	return groups
 }
 
-// served returns the kinds of an API that the cluster serves, with their names in URLs. There are none if it does not serve the API.
+// served returns the kinds of an API that the cluster serves, with their names in URLs, none if it does not serve the API.
 func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
 	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	if apierrors.IsNotFound(err) {
@@ -100,7 +100,7 @@ func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[stri
 	return plurals, nil
 }
 
-// list returns whether the operator may list a kind.
+// list returns a finding on whether the operator may list a kind.
 func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, error) {
 	for _, namespace := range kind.In {
 		_, err := c.objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
@@ -114,10 +114,10 @@ func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, 
 	return Finding{Access: Usable}, nil
 }
 
-// Access is whether the operator can use a kind.
+// Access says whether the operator can use a kind.
 type Access string
 
-// What is found out of a kind.
+// The findings about a kind.
 const (
 	Unknown   Access = "unknown"
 	NotServed Access = "not served"
@@ -125,13 +125,13 @@ const (
 	Usable    Access = "usable"
 )
 
-// Finding is what was found out of a kind. Cause is why it is Unknown or Forbidden.
+// Finding is what a cluster reports about a kind. Cause says why the kind is Unknown or Forbidden.
 type Finding struct {
 	Access
 	Cause string
 }
 
-// Offer is what a cluster offers, by kind. It is not changed once it is made.
+// Offer holds what a cluster offers, by kind. It never changes.
 type Offer map[schema.GroupVersionKind]Finding
 
 func (o Offer) forbids() bool {
@@ -143,7 +143,7 @@ func (o Offer) forbids() bool {
 	return false
 }
 
-// Usable returns the kinds of an API that the operator can use, by their name.
+// Usable returns the kinds of an API that the operator can use, by name.
 func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	kinds := map[string]bool{}
 	for kind, finding := range o {
@@ -154,7 +154,7 @@ func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	return kinds
 }
 
-// Refused returns why the operator cannot use kinds of an API that the cluster may serve, by their name.
+// Refused returns, by name, why the operator cannot use kinds of an API that the cluster may serve.
 func (o Offer) Refused(api schema.GroupVersion) map[string]string {
 	causes := map[string]string{}
 	for kind, finding := range o {

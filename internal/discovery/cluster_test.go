@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate, and answers requests by their paths with other statuses, until there was a number
-// of requests.
+// cluster returns a cluster that serves Route and Gate. For a number of requests, it responds to given paths with given statuses.
 func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	t.Helper()
 	requests := 0
@@ -85,7 +84,7 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 
 func TestAskUntilAnswered_forbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
-	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // two for each time: the API, and the kind
+	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // each attempt takes two: for the API, and for the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
 		offer, err := asked.AskUntilKnown(t.Context(), []Kind{{route(), []string{""}}}, retry)
 		if offer[route()].Access != want || err != nil {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Watch asks a cluster once a period, while something is required of it. All exported fields are required. Its methods may not be called
-// concurrently, but for Miss and Drop.
+// Watch asks a cluster once per period while an Echo requires a kind. All exported fields are required. Only Miss and Drop may be called
+// concurrently.
 type Watch struct {
 	Changes
-	// Ask asks the cluster, as Cluster.Ask.
+	// Ask asks the cluster, as Cluster.Ask does.
 	Ask func(context.Context, []Kind) (Offer, error)
-	// Kinds are the kinds that the cluster may be asked for.
+	// Kinds are the kinds about which the cluster may be asked.
 	Kinds []Kind
-	// Required reports for which of them objects of the operator ask.
+	// Required returns a function that reports whether an Echo requires a kind.
 	Required func(context.Context) func(Kind) bool
 	// Leads reports whether this replica is the leader.
 	Leads func() bool
@@ -22,14 +22,14 @@ type Watch struct {
 	missed, dropped atomic.Bool
 }
 
-// Miss says that a kind which is watched may no longer be served.
+// Miss reports that the cluster may no longer serve a watched kind.
 func (w *Watch) Miss() { w.missed.Store(true) }
 
-// Drop drops what earlier responses showed: the cluster is asked again.
+// Drop drops what earlier responses showed.
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
-// Look asks the cluster, if something is required of it, and returns the changes for which the process has to end, none if it goes on. A
-// response that fails is none.
+// Look asks the cluster if there are kinds to ask about. It returns the changes for which the process must end, none if it continues. A
+// failed response shows no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()
@@ -47,8 +47,7 @@ func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	return w.add(at, w.Leads(), now)
 }
 
-// required returns the kinds to ask for: those that Echoes require and, when one was missed, until that has been found out, all that are
-// used.
+// required returns the kinds to ask about: the kinds that Echoes require and, after Miss, until the cause is known, all kinds in use.
 func (w *Watch) required(ctx context.Context) []Kind {
 	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)

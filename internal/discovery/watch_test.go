@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestTheClusterIsAskedForWhatIsRequired gives a watch an hour of minutes, and says what it asks for in each.
+// TestTheClusterIsAskedForWhatIsRequired runs a watch for several minutes, and checks about what it asks in each.
 func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 	all := []Kind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}
 	missed := func(w *Watch) { w.Miss() }
@@ -18,7 +18,7 @@ func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 		required []Kind
 		before   func(*Watch)
 		answer   Access
-		want     []int // how many kinds are asked for in each minute
+		want     []int // how many kinds the watch asks about in each minute
 	}{
 		"nothing is required":                        {nil, func(*Watch) {}, Usable, []int{0, 0, 0}},
 		"one kind is required":                       {all[:1], func(*Watch) {}, Usable, []int{1, 1, 1}},
@@ -52,7 +52,7 @@ func contains(kinds []Kind, kind Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.GroupVersionKind == kind.GroupVersionKind })
 }
 
-// TestWhatStartsTheCount: the process would end in minute 1.
+// TestWhatStartsTheCount checks what restarts the count. Otherwise, the process would end in minute 1.
 func TestWhatStartsTheCount(t *testing.T) {
 	for name, inMinuteOne := range map[string]func(*Watch) error{
 		"a response that fails": func(*Watch) error { return errors.New("no response") },
@@ -76,7 +76,7 @@ func TestWhatStartsTheCount(t *testing.T) {
 				break
 			}
 		}
-		if minute != 3 { // the first odd one after two responses
+		if minute != 3 { // the first odd minute after two responses
 			t.Errorf("%s: it ends in minute %d", name, minute)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// completeFlags completes the values of the flags of kubectl that kubectl completes.
+// completeFlags completes the values of the kubectl flags that kubectl itself completes.
 func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags) {
 	completeFlag(command, "namespace", func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		cluster, err := connect(flags, true)
@@ -53,7 +53,7 @@ func completeEcho(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeGroups completes the last of the groups of facts, which are separated by commas.
+// completeGroups completes the last of the comma-separated groups of facts.
 func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	all, _ := pathcheck.GroupNames()
 	given := typed[:strings.LastIndex(typed, ",")+1]
@@ -63,7 +63,7 @@ func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// names returns the names that a list has, and none without a response: a completion prints no errors. The shell waits for it.
+// names returns the names in a list, none without a response: a completion prints no errors. The shell waits for the response.
 func names(ctx context.Context, list *rest.Request, prefix string) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// namesOnly is an API server that lists names by path, if only names are asked for.
+// namesOnly is an API server that lists names by path, if the request asks only for names.
 type namesOnly map[string][]string
 
 // ServeHTTP implements http.Handler.
@@ -30,8 +30,8 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// expectCompletions runs the command with which kubectl completes a command line, whose last word is being typed. The directive is 0 if files
-// can complete it, 4 if none can, and 6 if no space follows, either.
+// expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
+// complete it, 4 if they cannot, and 6 if, in addition, no space follows.
 func expectCompletions(t *testing.T, line []string, want string) {
 	t.Helper()
 	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)

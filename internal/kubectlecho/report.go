@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// report is what is shown of an Echo. Only the report of a single Echo has objects and warnings.
+// report holds what is shown about an Echo. Only the report of a single Echo has objects and warnings.
 type report struct {
 	Namespace       string              `json:"namespace"`
 	Name            string              `json:"name"`
@@ -32,7 +32,7 @@ type report struct {
 	Warnings        []warning           `json:"warnings,omitempty"`
 }
 
-// condition is a condition without its message, which the message of the report summarizes.
+// condition is a condition without its message, which the report's message summarizes.
 type condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
@@ -72,7 +72,7 @@ func newReport(echo *v1.Echo) report {
 	return r
 }
 
-// add adds the objects of the Echo, and their last events, without events that repeat the message.
+// add adds the Echo's objects and their last events, without events that repeat the message.
 func (r *report) add(objects []object, events []corev1.Event) {
 	for i := range objects {
 		o := &objects[i]
@@ -89,7 +89,7 @@ func (r *report) add(objects []object, events []corev1.Event) {
 // replicas returns how many replicas are ready.
 func (r report) replicas() string { return fmt.Sprintf("%d/%d", r.ReadyReplicas, r.DesiredReplicas) }
 
-// writeText writes the message, and tables of what is known.
+// writeText writes the message, and tables of the other information.
 func (r report) writeText(out io.Writer) error {
 	conditions := [][]string{{"\nCONDITION", "STATUS", "REASON", "SINCE"}}
 	for _, c := range r.Conditions {
@@ -111,7 +111,7 @@ func (r report) writeText(out io.Writer) error {
 	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
 }
 
-// reports is what is shown of several Echoes.
+// reports holds what is shown about several Echoes.
 type reports struct {
 	Items []report `json:"items"`
 }
@@ -125,7 +125,7 @@ func (all reports) writeText(out io.Writer) error {
 	return printTable(out, rows)
 }
 
-// write writes what is shown in a format: text, if it is empty, or JSON.
+// write writes a report in a format: text, if it is empty, or JSON.
 func write(out io.Writer, format string, shown interface{ writeText(out io.Writer) error }) error {
 	if format == "" {
 		return shown.writeText(out)
@@ -137,14 +137,14 @@ func write(out io.Writer, format string, shown interface{ writeText(out io.Write
 
 func age(t metav1.Time) string { return duration.HumanDuration(time.Since(t.Time)) }
 
-// lastOf returns those events that are about objects, the latest one first, and at most five.
+// lastOf returns the last events about objects, the latest first, at most five.
 func lastOf(events []corev1.Event, objects []object) []corev1.Event {
 	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return !contains(objects, e.InvolvedObject.UID) })
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
 	return events[:min(len(events), 5)]
 }
 
-// lastSeen returns when an event last happened. Which field has the time depends on the version of the API that the sender uses.
+// lastSeen returns the time at which an event last happened. The API version that the sender uses determines which field has the time.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time

@@ -22,12 +22,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
-	"k8s.io/streaming/pkg/httpstream" // whose errors the WebSocket dialer returns
+	"k8s.io/streaming/pkg/httpstream" // the WebSocket dialer returns its errors
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// shownLines and shownRunes are how much of a body is printed.
+// shownLines and shownRunes limit how much of a body is printed.
 const shownLines, shownRunes = 12, 120
 
 func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Command {
@@ -66,7 +66,7 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 	return command
 }
 
-// test sends requests to the pods of an Echo, and prints a line for each, and the first response.
+// test sends requests to an Echo's pods, and prints a line for each request, and the first response.
 func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
 	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
 	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
@@ -96,20 +96,20 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	return cmp.Or(err, yes(failed == 0))
 }
 
-// receives reports whether a Service leads to a pod that it selects.
+// receives reports whether a Service sends requests to a pod that it selects.
 func receives(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// result is what became of a request: the pod that responds, or that it was sent to, and the response.
+// result is the outcome of a request: the response, and the pod that sent it or, failing that, to which the request went.
 type result struct {
 	pod, status, text string
 	latency           time.Duration
 }
 
-// send sends a request to a pod. There is an error if the request failed.
+// send sends a request to a pod. It returns an error if the request failed.
 func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (result, error) {
 	r := result{pod: pod.Name}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may respond after 30 s
@@ -142,7 +142,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	return r, err
 }
 
-// shorten returns the first lines of a body, JSON indented, without characters that a terminal would obey.
+// shorten returns the first lines of a body, with indented JSON, and without characters that a terminal would interpret.
 func shorten(body []byte) string {
 	indented := &bytes.Buffer{}
 	if json.Indent(indented, body, "", " ") == nil {
@@ -168,7 +168,7 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a port of a pod reachable until the end of a context, as kubectl port-forward does: by WebSocket, or else by SPDY.
+// forward makes a pod's port reachable until a context ends, as kubectl port-forward does: over WebSocket, or else over SPDY.
 func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
 	number, err := portOf(pod, port)
 	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
@@ -197,7 +197,7 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
 }
 
-// portOf returns the port of a pod by its name, to which the Service leads.
+// portOf returns the number of a pod's port, to which the Service sends requests, by its name.
 func portOf(pod *corev1.Pod, name string) (int32, error) {
 	for _, container := range pod.Spec.Containers {
 		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {

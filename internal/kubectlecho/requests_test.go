@@ -58,8 +58,8 @@ func TestPortOfAPod(t *testing.T) {
 	}
 }
 
-// apiServer is a server with the Echo web in the namespace shop, and with pods whose ports it forwards to addresses by SPDY. It refuses
-// WebSockets, as old API servers do.
+// apiServer is an API server with the Echo web in the namespace shop. It forwards ports of its pods to addresses over SPDY and, like old
+// API servers, rejects WebSockets.
 type apiServer struct {
 	echo  v1.Echo
 	owner string // of the Service
@@ -91,7 +91,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// respond starts a server that responds with the name of its pod, unless the path asks for something else, and returns its address.
+// respond starts a server that responds with a body, unless the path asks for something else, and returns its address.
 func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		code, stdout, stderr := run(t, append([]string{"test", "web", "-n", "shop", "--server=" + server.URL}, arguments...)...)
 		stdout = regexp.MustCompile(`  \d+m?s\n`).ReplaceAllString(stdout, "\n")
 		stdout = strings.ReplaceAll(stdout, "{\n \"pod\": \"a\"\n}", "{a}")
-		// What net/http says of a forwarded connection that ends depends on how much of the request was sent by then.
+		// What net/http reports about a forwarded connection that ends depends on how much of the request it had sent.
 		stdout = regexp.MustCompile(`(no response: )(EOF|http: server closed idle connection|read tcp \S+ read: connection reset by peer)\n`).
 			ReplaceAllString(stdout, "${1}it ended\n")
 		return code, strings.Split(strings.TrimSuffix(stdout, "\n"), "\n"), stderr

@@ -22,11 +22,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// errNo ends a command whose result is no: an Echo is not Ready, or a request failed.
+// errNo ends a command whose result is no, because an Echo is not Ready or a request failed.
 var errNo = errors.New("no")
 
-// Run runs a command line of a version of the plugin, which begins with the program as it was called. It returns the exit code: 0 for yes,
-// 1 for no, and 2 for errors, such as an invalid command line.
+// Run runs the plugin with a command line, whose first word is the program as it was called. It returns the exit code: 0 for yes, 1 for no,
+// and 2 for errors, such as an invalid command line.
 func Run(version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
@@ -58,15 +58,15 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 		return 0
 	case errors.Is(err, errNo):
 		return 1
-	case command == root: // it runs nothing that can fail, so the command line is not valid
+	case command == root: // it runs nothing that can fail, so the command line is invalid
 		err = usage(root, err)
 	}
 	commandline.Report(stderr, "error", err)
 	return 2
 }
 
-// calledAs returns the command of a program, such as "kubectl echo". kubectl calls a plugin by the path at which PATH has it. In its name,
-// "-" separates words, and "_" stands for "-".
+// calledAs returns the command that runs a program, such as "kubectl echo". kubectl calls a plugin by its path in PATH. In its name, "-"
+// separates words, and "_" stands for "-".
 func calledAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	words, isPlugin := strings.CutPrefix(name, "kubectl-")
@@ -76,7 +76,7 @@ func calledAs(program string) string {
 	return "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(words)
 }
 
-// usage returns the error of a command line that is not valid.
+// usage returns the error for an invalid command line.
 func usage(c *cobra.Command, err error) error {
 	return &commandline.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
@@ -84,7 +84,7 @@ func usage(c *cobra.Command, err error) error {
 // yes returns errNo unless the result of a command is yes.
 func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
-// printTable prints rows of cells in columns, unless there is only the row of the titles.
+// printTable prints rows of cells in columns, unless there is only the title row.
 func printTable(out io.Writer, rows [][]string) error {
 	writer := printers.GetNewTabWriter(out)
 	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
@@ -95,7 +95,7 @@ func printTable(out io.Writer, rows [][]string) error {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// cluster is the API server of a command line.
+// cluster is the API server that a command line selects.
 type cluster struct {
 	rest.Interface
 	config    *rest.Config

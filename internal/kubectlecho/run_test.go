@@ -104,7 +104,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestPath sends a request to a server that is no Echo; there is no API server.
+// TestPath sends a request to a server that is not an Echo. There is no API server.
 func TestPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

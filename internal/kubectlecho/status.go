@@ -65,7 +65,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	for i := range list.Items {
 		all.Items = append(all.Items, newReport(&list.Items[i]))
 	}
-	// The API server sorts them by name, and false is less than true.
+	// The API server sorts Echoes by name, and false is less than true.
 	slices.SortStableFunc(all.Items, func(a, b report) int { return strings.Compare(fmt.Sprint(a.Ready), fmt.Sprint(b.Ready)) })
 	if err := write(stdout, format, all); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	return yes(!slices.ContainsFunc(all.Items, func(r report) bool { return !r.Ready }))
 }
 
-// describe prints all that is known about an Echo. What cannot be read is said, and is no failure.
+// describe prints all that is known about an Echo. Objects that it cannot read cause a warning, not a failure.
 func (c *cluster) describe(ctx context.Context, name, format string, stdout, stderr io.Writer) error {
 	echo, events := &v1.Echo{}, &corev1.EventList{}
 	if err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo); err != nil {
@@ -96,13 +96,13 @@ func (c *cluster) describe(ctx context.Context, name, format string, stdout, std
 	return yes(r.Ready)
 }
 
-// isReady reports whether an Echo is Ready as it is specified now.
+// isReady reports whether an Echo is Ready with its current spec.
 func isReady(echo *v1.Echo) bool {
 	return meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady) &&
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
 }
 
-// message returns the message of the status. That the operator does not report, only its clients can say.
+// message returns the status message. If the operator does not report, only its clients can notice.
 func message(echo *v1.Echo) string {
 	const check = "Check its pods: kubectl get pods -A -l control-plane=controller-manager"
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// shown returns the kinds of objects that an Echo can consist of: what the operator creates, and what Kubernetes makes of it.
+// shown returns the kinds of objects that an Echo can consist of: those that the operator creates, and those that Kubernetes then creates.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
@@ -23,7 +23,7 @@ func shown() []kinds.Kind {
 	return all
 }
 
-// pathOf returns the path of the version of a kind. Kinds without a group have an older path.
+// pathOf returns the API path of a kind. Kinds without a group have the older path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
 		return "api/" + kind.Version
@@ -31,7 +31,7 @@ func pathOf(kind kinds.Kind) string {
 	return "apis/" + kind.Group + "/" + kind.Version
 }
 
-// object is an object of an Echo.
+// object is an object that belongs to an Echo.
 type object struct {
 	Metadata           metav1.ObjectMeta
 	kind, owner, lines string            // the lines connect it with its owner
@@ -41,7 +41,7 @@ type object struct {
 // name returns the kind and the name, as kubectl accepts them.
 func (o *object) name() string { return o.kind + "/" + o.Metadata.Name }
 
-// objects returns what has the labels of an Echo, and the errors of the kinds that cannot be read.
+// objects returns the objects with an Echo's labels, and the errors for the kinds that cannot be read.
 func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
 	for _, kind := range shown() {
@@ -64,8 +64,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to it, each after its owner. Objects of others that have its labels are left out, and so
-// are ReplicaSets of earlier revisions without pods.
+// tree returns an Echo and the objects that belong to it, each after its owner. It omits other owners' objects with the Echo's labels, and
+// ReplicaSets of earlier revisions without pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
@@ -74,7 +74,7 @@ func tree(echo object, objects []object) []object {
 			continue
 		}
 		parent := owner.UID
-		if owner.Kind != "Echo" && !contains(objects, parent) { // it may not be read, or it is the pod of a companion
+		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or a companion's pod
 			parent = echo.Metadata.UID
 		}
 		owned[parent] = append(owned[parent], o)
@@ -86,7 +86,7 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns what belongs to an owner. The lines are those that connect what is above it.
+// branches returns the objects that belong to an owner. lines connects the objects above it.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

@@ -13,16 +13,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// desired returns what the operator applies as a child.
+// desired returns a child as the operator applies it.
 func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	value, err := s.of(c).ObjectToTyped(c.Desired)
 	if err != nil {
-		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
+		return nil, fmt.Errorf("reading the desired %s: %w", c.Kind, err)
 	}
 	return value, nil
 }
 
-// found returns a child as it exists. Others may have added an item to a list twice.
+// found returns a child as it exists. Other clients may have added an item to a list twice.
 func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
 	content, err := contentOf(c, live)
 	if err != nil {
@@ -30,22 +30,22 @@ func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, 
 	}
 	value, err := s.of(c).ObjectToTyped(content, typed.AllowDuplicates)
 	if err != nil {
-		return nil, fmt.Errorf("reading what %s is: %w", c.Kind, err)
+		return nil, fmt.Errorf("reading the live %s: %w", c.Kind, err)
 	}
 	return value, nil
 }
 
-// Difference is how a child that exists differs from what is desired.
+// Difference describes how a live child differs from the desired one.
 type Difference struct {
-	// None is true if it would change nothing to apply the child: each field has the desired value, and the operator owns these fields and
-	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
+	// None is true if applying the child would change nothing: each field has the desired value, and the operator owns these fields and no
+	// others. Fields that other clients added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object has to be recreated, because the API server would not make of it what it makes of a new one: the
-	// classes of an Ingress and of a load balancer, and the IP families of a Service.
+	// Replace is true if the object must be recreated, because an update would not have the effect of a new object: on the class of an Ingress
+	// or a load balancer, or on the IP families of a Service.
 	Replace bool
 	// Renamed are the fields of list items whose key another client edited, such as the number of a port: the item that the operator set is
-	// missing, and another has its content. To apply the child would add the missing item next to the other, which the API server may
-	// reject. An item counts, too, if it has the name that another item is to get. It is empty if there are none.
+	// missing, and another has its content. Applying the child would add the missing item next to the other, which the API server may reject.
+	// An item that already has the name meant for another item also counts.
 	Renamed *fieldpath.Set
 }
 
@@ -76,7 +76,7 @@ func (s Schema) Compare(c children.Child, live client.Object) (Difference, error
 	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
 }
 
-// fieldSets are the fields that are compared.
+// fieldSets holds the fields to compare.
 type fieldSets struct{ desired, there, owned *fieldpath.Set }
 
 func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
@@ -91,7 +91,7 @@ func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error)
 	return fieldSets{desired: desired, there: there}, nil
 }
 
-// hasValues reports whether each field of an object that the operator sets has the desired value.
+// hasValues reports whether each field that the operator sets has the desired value.
 func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool, error) {
 	want, err := s.withoutEmptyLists(c, want)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool,
 	return err == nil && difference.IsSame(), err
 }
 
-// changes returns what it would change to apply one object to another.
+// changes returns the changes that applying one object to another would make.
 func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
 	merged, err := have.Merge(want)
 	if err != nil {
@@ -114,7 +114,7 @@ func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
 	return difference, nil
 }
 
-// contentOf returns an object that was read into its Go type as JSON, without its status and without what the API server alone writes.
+// contentOf converts an object from its Go type to JSON, without its status and the fields that only the API server writes.
 func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
@@ -127,8 +127,8 @@ func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured
 	return content, nil
 }
 
-// withoutEmptyLists returns what is desired without the lists that should be empty: the API server does not store them, and those who
-// add to them own them.
+// withoutEmptyLists returns the desired object without its empty lists: the API server does not store them, and clients that add items own
+// them.
 func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
 	c.Desired = c.Desired.DeepCopy()
 	if !dropEmptyLists(c.Desired.Object) {
@@ -137,7 +137,7 @@ func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*ty
 	return s.desired(c)
 }
 
-// dropEmptyLists removes the empty lists from an object, and reports whether there were any.
+// dropEmptyLists removes the empty lists from an object, and reports whether it removed any.
 func dropEmptyLists(object map[string]any) bool {
 	dropped := false
 	for key, value := range object {
@@ -154,8 +154,8 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of the list items whose key another client edited. What the operator owns and no longer desires is not among
-// them: apply removes it.
+// renamed returns the fields of the list items whose key another client edited. It omits fields that the operator owns but no longer
+// desires: apply removes them.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
@@ -169,8 +169,8 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether an item of a list is a desired one with another key: it has the name that the desired one does not have yet, or
-// the desired one is missing and the other has all that is desired of it.
+// isRenamed reports whether a list item is a desired item under another key: it has the name that the desired item does not have yet, or
+// the desired item is missing and this one has all of its content.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
 	if !desired[:len(desired)-1].Equals(other[:last]) {
@@ -199,7 +199,7 @@ func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, oth
 	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
 }
 
-// items returns the paths of a set that lead to items of lists that are merged by keys.
+// items returns the paths in a set that lead to items of lists merged by keys.
 func items(fields *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fields.Iterate(func(path fieldpath.Path) {
@@ -221,7 +221,7 @@ func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return inside
 }
 
-// itemAt returns the map at a path in the JSON of an object, nil if there is none.
+// itemAt returns the map at a path in an object's JSON, nil if there is none.
 func itemAt(object any, path fieldpath.Path) map[string]any {
 	for _, element := range path {
 		switch {
@@ -239,7 +239,7 @@ func itemAt(object any, path fieldpath.Path) map[string]any {
 	return item
 }
 
-// itemWith returns the item of a list that has a key.
+// itemWith returns the list item that has a key.
 func itemWith(list []any, key value.FieldList) any {
 	for _, item := range list {
 		fields, _ := item.(map[string]any)

@@ -12,12 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// IsOwn reports whether an entry of the managed fields of an object says what the operator applied.
+// IsOwn reports whether an entry of an object's managed fields holds what the operator applied.
 func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// AppliedAt returns when the operator last changed an object, or when it was created if that is not known.
+// AppliedAt returns the time at which the operator last changed an object, or its creation time if that is not known.
 func AppliedAt(object client.Object) time.Time {
 	for _, entry := range object.GetManagedFields() {
 		if IsOwn(entry) && entry.Time != nil {
@@ -37,7 +37,7 @@ func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	return fieldpath.NewSet(), nil
 }
 
-// fieldsOf returns the fields of an entry of managed fields.
+// fieldsOf returns the fields in an entry of managed fields.
 func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	fields := fieldpath.NewSet()
 	if entry.FieldsV1 == nil {
@@ -49,7 +49,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fields, nil
 }
 
-// identity returns the fields that say which object is meant, and which no client owns: apimachinery/pkg/util/managedfields.
+// identity returns the fields that identify an object, which no client owns: apimachinery/pkg/util/managedfields.
 func identity() *fieldpath.Set {
 	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"),
@@ -58,8 +58,8 @@ func identity() *fieldpath.Set {
 		fieldpath.MakePathOrDie("metadata", "namespace"))
 }
 
-// GiveToOperator changes the managed fields of a live object so that some fields are the operator's alone, and the next
-// apply removes those that it does not set.
+// GiveToOperator changes the managed fields of a live object so that only the operator owns some fields, and the next apply removes the
+// ones that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {

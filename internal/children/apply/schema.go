@@ -18,14 +18,13 @@ var (
 	schemaOfGatewayAPI string
 )
 
-// Schema compares objects as server-side apply does. It knows the keys that merge the items of a list, and which lists and maps
-// are set as a whole.
+// Schema compares objects as server-side apply does. It knows the keys that merge list items, and which lists and maps are set as a whole.
 type Schema struct {
 	types, gatewayTypes func() managedfields.TypeConverter
 }
 
-// NewSchema returns the schema of the kinds of children. The scheme must have these kinds. The schema is read when it is first used, which
-// takes about 0.02 s of CPU time, and the schema of Gateway API only where there are routes.
+// NewSchema returns the schema of the kinds of children. The scheme must have these kinds. The schema is parsed on first use, which takes
+// about 0.02 s of CPU time, and the Gateway API schema only if there are routes.
 func NewSchema(scheme *runtime.Scheme) Schema {
 	return Schema{types: converter(scheme, schemaOfChildren), gatewayTypes: converter(scheme, schemaOfGatewayAPI)}
 }
@@ -40,10 +39,10 @@ func converter(scheme *runtime.Scheme, schema string) func() managedfields.TypeC
 	})
 }
 
-// Prepare reads the schema of what all clusters serve, so that the first comparison does not.
+// Prepare parses the schema of the kinds that all clusters serve, so that the first comparison does not.
 func (s Schema) Prepare() { s.types() }
 
-// of returns the types among which the kind of a child is.
+// of returns the types that include the kind of a child.
 func (s Schema) of(c children.Child) managedfields.TypeConverter {
 	if c.Optional {
 		return s.gatewayTypes()

@@ -11,23 +11,23 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 )
 
-// companionRestartDelay is how long after its creation a companion that ended is replaced, so that a companion that always fails is
-// not recreated in a tight loop.
+// companionRestartDelay is the least time between creating a companion and replacing it after it ends, so that one that always fails is not
+// recreated in a tight loop.
 const companionRestartDelay = time.Minute
 
-// CompanionState is the state of a cluster that decides about the companion of a pod.
+// CompanionState is the cluster state that determines what happens to a pod's companion.
 type CompanionState struct {
 	// Owner is the pod, nil if it is gone or has no companion label.
 	Owner *corev1.Pod
-	// Echo is the Echo in the label of the owner, nil if it does not exist.
+	// Echo is the Echo that the owner's label names, nil if it does not exist.
 	Echo *v1.Echo
-	// Node is the node of the owner, nil if it has none.
+	// Node is the owner's node, nil if it has none.
 	Node *corev1.Node
-	// Companions are the companions of pods with the name of the owner, including the companions of an earlier pod of that name.
+	// Companions are the companions of pods with the owner's name, including the companions of an earlier pod of that name.
 	Companions []corev1.Pod
 }
 
-// CompanionPlan is what to do about the companion of a pod.
+// CompanionPlan says what to do about a pod's companion.
 type CompanionPlan struct {
 	// Remove are the companions to delete.
 	Remove []*corev1.Pod
@@ -35,15 +35,15 @@ type CompanionPlan struct {
 	Apply *children.Child
 	// Existing is the pod that Apply corrects, nil if Apply creates one.
 	Existing *corev1.Pod
-	// Wait is when to plan again if no event arrives earlier, zero if only an event calls for it.
+	// Wait is the time until the next plan if no event arrives earlier. It is zero if only an event requires a new plan.
 	Wait time.Duration
-	// None is true if the pod should have no companion. It is false while a companion is only not created or replaced.
+	// None is true if the pod should have no companion. It is false while creating or replacing the companion is only suspended.
 	None bool
-	// EchoMissing is true if the Echo in the label of the owner does not exist.
+	// EchoMissing is true if the Echo that the owner's label names does not exist.
 	EchoMissing bool
 }
 
-// Plan decides about the companion of a pod.
+// Plan determines what to do about a pod's companion.
 func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now time.Time) (CompanionPlan, error) {
 	if !wantsCompanion(c.Owner) {
 		return CompanionPlan{Remove: c.others(""), None: true}, nil
@@ -65,7 +65,7 @@ func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now 
 	return c.planOne(plan, desired, now), nil
 }
 
-// planOne decides about the one companion that there should be.
+// planOne determines what to do about the one companion that should exist.
 func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now time.Time) CompanionPlan {
 	existing := c.named(desired.Key.Name)
 	switch {
@@ -84,13 +84,14 @@ func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now
 	return plan
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion has none of its own: they would be created without end.
+// wantsCompanion reports whether a pod should have a companion. A companion never has one of its own, which would create companions
+// endlessly.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
 
-// allowsCompanion reports whether a companion of an Echo is created and replaced: not before the Echo's deletion waits for it, and not
-// while the Echo's other objects are left unchanged.
+// allowsCompanion reports whether a companion of an Echo may be created and replaced: not before the Echo's deletion would wait for it, and
+// not while the Echo's other objects are left unchanged.
 func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
@@ -98,7 +99,7 @@ func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy
 // AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
-// others returns the companions but one, without those that are being deleted.
+// others returns all companions except one and those that are being deleted.
 func (c *CompanionState) others(name string) []*corev1.Pod {
 	var others []*corev1.Pod
 	for i := range c.Companions {
@@ -109,7 +110,7 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 	return others
 }
 
-// Name returns the name that the companion of the owner has, empty without an owner.
+// Name returns the name of the owner's companion, empty without an owner.
 func (c *CompanionState) Name() string {
 	if c.Owner == nil {
 		return ""
@@ -117,7 +118,7 @@ func (c *CompanionState) Name() string {
 	return companionName(c.Owner.Name, c.Owner.UID)
 }
 
-// Has reports whether a companion of a name is among the companions.
+// Has reports whether the companions include one with a name.
 func (c *CompanionState) Has(name string) bool { return c.named(name) != nil }
 
 func (c *CompanionState) named(name string) *corev1.Pod {

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxPodName is the length of the longest pod name that is also a valid host name.
+	// maxPodName is the maximum length of a pod name that is also a valid host name.
 	maxPodName = 63
-	// safeToEvict makes the cluster autoscaler see that a companion does not keep its node alive.
+	// safeToEvict lets the cluster autoscaler remove a node despite the companion.
 	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 
-// companionName returns the only name that the companion of a pod can have, so that there are never two. It depends on the UID,
-// because pods of a StatefulSet reuse their names.
+// companionName returns the only name that a pod's companion can have, so that there are never two. It depends on the UID, because
+// StatefulSet pods reuse their names.
 func companionName(owner string, uid types.UID) string {
 	digest := sha256.Sum256([]byte(uid))
 	suffix := "-echo-" + hex.EncodeToString(digest[:5])
@@ -31,7 +31,7 @@ func companionName(owner string, uid types.UID) string {
 	return strings.TrimRight(owner, "-.") + suffix
 }
 
-// IsCompanion reports whether a pod was created as a companion, by its name and its owner: labels can be changed, these cannot.
+// IsCompanion reports whether a pod was created as a companion. Its name and its owner reveal that: unlike labels, they cannot change.
 func IsCompanion(pod client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
@@ -64,7 +64,7 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 	return c, children.AddDigest(c.Desired)
 }
 
-// companionSpec places a companion on the node of its owner. It has no priority, so that it never displaces its owner.
+// companionSpec places a companion on the node of its owner. It has no priority, so it never displaces its owner.
 func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	return podSpec(echo, Container(echo, config)).
 		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
@@ -72,7 +72,7 @@ func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *co
 		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
 }
 
-// onNode returns the affinity that has the scheduler place a pod on one node if it fits. A pod that names its node bypasses the
+// onNode returns the affinity that makes the scheduler place a pod on one node if it fits. A pod that names its node would bypass the
 // scheduler.
 func onNode(name string) *corev1ac.AffinityApplyConfiguration {
 	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().

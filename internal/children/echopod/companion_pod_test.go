@@ -33,7 +33,7 @@ func TestCompanionName(t *testing.T) {
 	if companionName("web-0", "1") == companionName("web-0", "2") {
 		t.Error("two pods of one name have companions of one name")
 	}
-	// Another version of the operator must find the companions that this one made.
+	// Other versions of the operator must find the companions that this version created.
 	if got, want := companionName("web-0", "1"), "web-0-echo-6b86b273ff"; got != want {
 		t.Errorf("the companion is called %s, want %s", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// ContainerName is the name of the container in each pod of an Echo.
+	// ContainerName is the name of the container in each of an Echo's pods.
 	ContainerName = "echo"
 
 	// preStopSeconds gives an image that does not drain its connections time until its address has left the endpoints.
@@ -45,8 +45,8 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
 }
 
-// lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections. Those of the
-// operator's own echo server use the metrics port, on which no crowd of clients can take their place.
+// lifecycle adds probes to a container and, if the image does not drain its connections, a delay before it stops. The probes of the
+// operator's own echo server use the metrics port, on which no crowd of clients can crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
 		return c.WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/livez"))
@@ -64,8 +64,8 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(children.PortName)))
 }
 
-// resources returns the resources of a container, which default to requests so small that an echo server fits on any node. The operator's
-// own echo server keeps itself under its memory limit; what another image needs is not known.
+// resources returns a container's resources. They default to requests so small that an echo server fits on any node. The operator's own
+// echo server stays below its memory limit; the needs of another image are not known.
 func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
 		rounded := given.DeepCopy()

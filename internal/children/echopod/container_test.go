@@ -29,7 +29,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestProbesOfTheEchoServer: on the port for requests, a crowd of clients could take the place of the kubelet.
+// TestProbesOfTheEchoServer checks that probes avoid the port for requests, where a crowd of clients could crowd them out.
 func TestProbesOfTheEchoServer(t *testing.T) {
 	g := NewWithT(t)
 	c := Container(support.Echo("ns", "x"), testConfig)

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// environment returns the environment of a container, with extra variables of the operator. A variable in spec.env replaces one of
-// the same name that the operator sets.
+// environment returns the environment variables of a container, with extra ones from the operator. A variable in spec.env replaces the
+// operator's variable of the same name.
 func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
 	own := append(podEnvironment(), extra...)
 	if firstParty {
@@ -43,7 +43,7 @@ func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	}
 }
 
-// serviceEnvironment returns the variables that name the objects through which requests reach a pod. They are not for companions.
+// serviceEnvironment returns the variables that name the objects through which requests reach a pod. Companions do not get them.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
 	if children.HasIngress(echo) {
@@ -64,7 +64,8 @@ func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// givenVariable returns a variable in spec.env. The API server would add the version to a reference to a field, which is set as a whole.
+// givenVariable returns a variable in spec.env. It adds the API version to a field reference, as the API server would: a field reference is
+// set as a whole.
 func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
 	configuration := children.AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
 	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {

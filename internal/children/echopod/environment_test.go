@@ -30,7 +30,7 @@ func TestEnvironment(t *testing.T) {
 	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "an image that does not know it")
 }
 
-// TestServerEnvironment: pods of Echoes that set nothing stay as they are.
+// TestServerEnvironment checks that only fields other than the defaults become variables, so that other Echoes' pods do not change.
 func TestServerEnvironment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted v1.EchoServer

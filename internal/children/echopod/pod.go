@@ -13,8 +13,8 @@ func IsEchoPod(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "ReplicaSet"
 }
 
-// OwnersRead returns what the operator reads of the owner references of a pod: all of a companion, and only the kind for the pods of
-// Deployments, which are many.
+// OwnersRead returns the parts of a pod's owner references that the operator reads: all of a companion's, but only the kind for the many
+// pods of Deployments.
 func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || IsCompanion(pod) {
@@ -23,8 +23,8 @@ func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
 }
 
-// SplitPods returns the pods of the Deployment of an Echo and its companions, of all pods with its InstanceLabels. Both are empty, and
-// not nil, if there are none.
+// SplitPods splits all pods with an Echo's InstanceLabels into the pods of its Deployment and its companions. Without any, a result is
+// empty, not nil.
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	own, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range all {
@@ -38,7 +38,7 @@ func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	return own, companions
 }
 
-// hasPodLabels reports whether a pod has the labels of the pods of Deployments, apart from the InstanceLabels.
+// hasPodLabels reports whether a pod has the labels of a Deployment's pods, apart from the InstanceLabels.
 func hasPodLabels(pod *corev1.Pod) bool {
 	return pod.Labels[children.LabelName] == children.NameValue && pod.Labels[children.LabelComponent] == children.ComponentValue
 }

@@ -14,8 +14,8 @@ import (
 // terminationGraceSeconds covers the drain delay of the echo server (5 s) and its limit for shutting down (20 s).
 const terminationGraceSeconds = 30
 
-// podSpec returns what the pods of an Echo and its companions have in common: everything but where they run. server is the container
-// of the echo server.
+// podSpec returns what the pods of an Echo and its companions have in common: everything except where they run. server is the echo server's
+// container.
 func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
 		WithEnableServiceLinks(false).
@@ -27,18 +27,18 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 	return spec
 }
 
-// SetIdentity gives a pod the ServiceAccount of an Echo, without its token, and the pull secrets.
+// SetIdentity gives a pod an Echo's ServiceAccount, without its token, and its pull secrets.
 func SetIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	spec.WithAutomountServiceAccountToken(false)
 	for _, secret := range given.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
-	if name := given.ServiceAccountName; name != "" { // of both names of the field: the API server restores the one from the other
+	if name := given.ServiceAccountName; name != "" { // under both field names: the API server restores one from the other
 		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 	}
 }
 
-// Template returns the template of the pods of an Echo's Deployment.
+// Template returns the pod template of an Echo's Deployment.
 func Template(echo *v1.Echo, config children.Config) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(children.CommonLabels(echo)).
@@ -49,7 +49,7 @@ func Template(echo *v1.Echo, config children.Config) *corev1ac.PodTemplateSpecAp
 		WithSpec(templateSpec(echo, config))
 }
 
-// templateSpec returns the spec of the pods of an Echo's Deployment.
+// templateSpec returns the pod spec of an Echo's Deployment.
 func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	desired := &echo.Spec
 	spec := podSpec(echo, Container(echo, config, serviceEnvironment(echo)...)).
@@ -65,8 +65,8 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 	return spec
 }
 
-// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux: on another
-// operating system they run only if the given labels name it.
+// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux: they are scheduled
+// to another operating system only if the given labels name it.
 func NodeSelector(given v1.Labels, own bool) map[string]string {
 	selector := map[string]string{}
 	if own {
@@ -85,7 +85,7 @@ func Tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfigura
 	return all
 }
 
-// spread returns the topology spread constraints of an Echo, which default to an even spread over nodes and zones where possible.
+// spread returns an Echo's topology spread constraints, which default to an even spread over nodes and zones if possible.
 func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
 	for i := range echo.Spec.TopologySpreadConstraints {

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// response returns the environment variables that set the default response of the operator's own echo server. Each dollar sign is
-// doubled, because Kubernetes takes a single one for the beginning of a reference.
+// response returns the environment variables that set the default response of the operator's own echo server. Each dollar sign is doubled,
+// because Kubernetes interprets a single one as the start of a reference.
 func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	if desired == nil {
 		return nil
@@ -39,14 +39,14 @@ func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// compact returns headers or faults as JSON. That of headers is at most about twice as long: Linux limits the length of an environment
+// compact returns headers or faults as JSON. The JSON of headers is at most about twice as long: Linux limits the length of an environment
 // variable.
 func compact(list any) string {
 	text := &strings.Builder{}
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(list); err != nil {
-		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect: it consists of texts and numbers
+		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect: texts and numbers can always be encoded
 	}
 	return strings.TrimSpace(text.String())
 }

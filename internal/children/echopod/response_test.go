@@ -51,7 +51,7 @@ func TestTheResponseFitsIntoAContainer(t *testing.T) {
 	all := append(response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}),
 		response(&v1.EchoResponse{Body: strings.Repeat("語", 43666), Headers: slices.Repeat([]v1.EchoHeader{quotes}, 32)})...)
 	for _, e := range all {
-		started := strings.ReplaceAll(*e.Value, "$$", "$") // what the kubelet makes of it
+		started := strings.ReplaceAll(*e.Value, "$$", "$") // as the kubelet expands it
 		if size := len(*e.Name + "=" + started + "\x00"); size > 128*1024 {
 			t.Errorf("%s has %d bytes", *e.Name, size)
 		}

@@ -1,3 +1,3 @@
-// Package policy determines which specs the operator refuses: fields that exclude each other, and more replicas, checks or privileges than
+// Package policy determines which specs the operator rejects: fields that exclude each other, and more replicas, checks or privileges than
 // an administrator allows.
 package policy

@@ -39,7 +39,7 @@ func (s PodSecurity) String() string {
 	return string(s.level)
 }
 
-// Validate returns an *InvalidSpecError if the pods of a child do not meet the standard. It quotes what Pod Security admission would say.
+// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes what Pod Security admission would say.
 func (s PodSecurity) Validate(c children.Child) error {
 	if s.evaluator == nil {
 		return nil
@@ -59,10 +59,10 @@ func (s PodSecurity) Validate(c children.Child) error {
 	}
 	return &children.InvalidSpecError{
 		Message: fmt.Sprintf("The pods violate the Pod Security Standard %s of the operator", s.level), Quote: result.ForbiddenDetail(),
-		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax POD_SECURITY of the operator."}
+		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
 }
 
-// podTemplate returns the template of the pods that a child runs, or the child if it is a pod, and whether there is one.
+// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether there is one.
 func podTemplate(c children.Child) (map[string]any, bool, error) {
 	path := []string{"spec", "template"}
 	switch {

@@ -9,22 +9,22 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Policy holds the limits that the installer of the operator sets.
+// Policy holds the limits that the operator's installer sets.
 type Policy struct {
 	// MaxReplicas is the largest allowed spec.replicas.
 	MaxReplicas int32
-	// PodSecurity is what the pods may ask for, companions and the pods of checks included.
+	// PodSecurity is the standard that the pods must meet, including companions and the pods of checks.
 	PodSecurity PodSecurity
-	// AnyCheckURL is true if checks may examine other URLs than the URLs of their Echo.
+	// AnyCheckURL is true if checks may examine URLs other than their Echo's.
 	AnyCheckURL bool
 }
 
-// Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children, or if fields exclude each other.
+// Check returns an *InvalidSpecError if the policy does not allow an Echo or its desired children, or if fields exclude each other.
 func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
 		return &children.InvalidSpecError{
 			Message: fmt.Sprintf("The field spec.replicas is %d, but the operator allows at most %d", echo.Spec.DesiredReplicas(), p.MaxReplicas),
-			Advice:  "Lower spec.replicas, or ask an administrator to raise MAX_REPLICAS of the operator."}
+			Advice:  "Lower spec.replicas, or ask an administrator to raise the operator's MAX_REPLICAS."}
 	}
 	if err := ValidateFields(echo); err != nil {
 		return err
@@ -37,15 +37,15 @@ func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	return nil
 }
 
-// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Otherwise, a user who may create an Echo could send
-// requests from a pod to any address, and see in the status what responds.
+// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Without this rule, anyone who may create an Echo could
+// send requests from a pod to any address, and see in the status what responds.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
-	const advice = "Remove the field, or ask an administrator to set CHECK_URLS of the operator to any."
+	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	switch {
 	case images.PathCheck == "":
 		return &children.InvalidSpecError{
 			Message: "The operator has no image for checks",
-			Advice:  "Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
+			Advice:  "Ask an administrator to set the operator's RELATED_IMAGE_PATHCHECK."}
 	case p.AnyCheckURL:
 		return nil
 	case check.Address != "":
@@ -58,7 +58,7 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	return nil
 }
 
-// isBelow reports whether a URL is another one, or below its path. Gateways may understand what is escaped as a dot segment.
+// isBelow reports whether a URL equals another one, or is below its path. Gateways may interpret an escaped part as a dot segment.
 func isBelow(url, base string) bool {
 	if base == "" || url == base {
 		return base != ""

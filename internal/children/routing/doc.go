@@ -1,2 +1,2 @@
-// Package routing builds Ingresses and routes of Gateway API, and determines the URLs of an Echo.
+// Package routing builds Ingresses and Gateway API routes, and determines an Echo's URLs.
 package routing

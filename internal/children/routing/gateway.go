@@ -9,21 +9,20 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// The kinds of Gateway API that the operator creates.
+// The Gateway API kinds that the operator creates.
 const (
 	HTTPRouteKind        = "HTTPRoute"
 	GRPCRouteKind        = "GRPCRoute"
 	BackendTLSPolicyKind = "BackendTLSPolicy"
 )
 
-// GatewayKind is the kind of a parent of a route.
+// GatewayKind is the kind of a route's parent.
 const GatewayKind = "Gateway"
 
 // GatewayGroupVersion is Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
-// parents returns the Gateways of an Echo. What the API server would set by default is set, because it is a part of a list that is compared
-// as a whole.
+// parents returns an Echo's Gateways. It sets the API server's defaults, because the list is compared as a whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
 	for _, desired := range echo.Spec.Gateway.ParentRefs {
@@ -42,7 +41,7 @@ func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	return all
 }
 
-// hostnamesOf returns host names as a route has them.
+// hostnamesOf converts host names to those of a route.
 func hostnamesOf(names []string) []gatewayv1.Hostname {
 	var all []gatewayv1.Hostname
 	for _, name := range names {

@@ -13,10 +13,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Gateways are the Gateways of an Echo that exist.
+// Gateways holds the Gateways of an Echo that exist.
 type Gateways map[client.ObjectKey]*gatewayv1.Gateway
 
-// GatewayKey returns which Gateway an Echo refers to.
+// GatewayKey returns the key of the Gateway to which an Echo refers.
 func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey {
 	if parent.Namespace == "" {
 		return client.ObjectKey{Namespace: echo.Namespace, Name: parent.Name}
@@ -24,8 +24,8 @@ func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey 
 	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
 }
 
-// gatewayURL returns the URL of an Echo by the first of its Gateways that accepted its HTTPRoute, over HTTPS if a listener offers that. It
-// is empty if there is none, or if no host name and no address is known.
+// gatewayURL returns an Echo's URL at the first of its Gateways that accepted its HTTPRoute, with HTTPS if a listener offers it. It is
+// empty if there is none, or if neither a host name nor an address is known.
 func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if !children.HasGateway(echo) || route == nil {
 		return ""
@@ -44,8 +44,8 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	return ""
 }
 
-// urlAt returns the URL of an Echo by the first listener of a Gateway that serves a scheme and admits its HTTPRoute, of those with a name
-// if one is given. It is empty if there is none.
+// urlAt returns an Echo's URL at the first listener of a Gateway that serves a scheme and admits its HTTPRoute. If a section is given, the
+// listener must have that name. It is empty if there is no such listener.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
 		listener := &gateway.Spec.Listeners[i]
@@ -60,8 +60,8 @@ func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) st
 	return ""
 }
 
-// admits reports whether a listener can admit an HTTPRoute, of the namespace of the Gateway or of another. Which namespaces a selector
-// selects is not known.
+// admits reports whether a listener can admit an HTTPRoute from the Gateway's namespace or from another one. The operator does not know
+// which namespaces a selector selects.
 func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 	if allowed == nil {
 		return sameNamespace
@@ -78,14 +78,14 @@ func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 		from == gatewayv1.NamespacesFromSame && sameNamespace
 }
 
-// isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
+// isAccepted reports whether a Gateway has accepted an Echo's HTTPRoute.
 func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
 	return slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), func(conditions []metav1.Condition) bool {
 		return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
 	})
 }
 
-// RouteConditions returns the conditions that each controller reports of a route about a Gateway of the Echo.
+// RouteConditions returns the conditions that each controller reports in a route's status for a Gateway of the Echo.
 func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	var all [][]metav1.Condition
 	for _, each := range status.Parents {
@@ -96,8 +96,8 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 	return all
 }
 
-// PolicyConditions returns the conditions that each controller reports of a policy about a Gateway of the Echo, whichever of its listeners
-// it names. Some name it with the namespace of the policy (Traefik 3.6).
+// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, whichever of its
+// listeners the status names. Some controllers add the policy's namespace to the Gateway's name (Traefik 3.6).
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
@@ -111,13 +111,13 @@ func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.Ec
 	return all
 }
 
-// refersTo reports whether a reference of a status is to a Gateway of the Echo, or to the listener that the Echo names.
+// refersTo reports whether a reference in a status points to a Gateway of the Echo, or to the listener that the Echo names.
 func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
 	found := referenceOf(reference)
 	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
 }
 
-// referenceOf returns a reference of a status as one of an Echo.
+// referenceOf converts a reference in a status to an Echo's reference.
 func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
 	found := v1.EchoGatewayReference{Name: string(reference.Name)}
 	if reference.Namespace != nil {
@@ -133,8 +133,8 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 	return reference.Kind == nil || *reference.Kind == GatewayKind
 }
 
-// listenerHost returns a host of requests that a listener takes for the host names of a route, an empty list for all: the first name that
-// both know, or an address of the Gateway if neither has a name. It is empty if there is none.
+// listenerHost returns a host for which a listener forwards requests to a route: the first name that both have, or an address of the
+// Gateway if neither has a name. An empty list of names stands for all. The host is empty if there is none.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
 	own := ""
 	if listener.Hostname != nil {
@@ -151,7 +151,7 @@ func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gate
 	return ""
 }
 
-// matchesAny reports whether a name is among host names, an empty list for all.
+// matchesAny reports whether host names include a name. An empty list includes all names.
 func matchesAny(names []string, name string) bool {
 	for _, each := range names {
 		if matchesHost(each, name) {
@@ -161,7 +161,7 @@ func matchesAny(names []string, name string) bool {
 	return len(names) == 0
 }
 
-// matchesHost reports whether a host name, whose first label can be *, and which is empty for all, includes a name.
+// matchesHost reports whether a host name, whose first label can be *, includes a name. An empty host name includes all names.
 func matchesHost(host, name string) bool {
 	suffix, wildcard := strings.CutPrefix(host, "*")
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)

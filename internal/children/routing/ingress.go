@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Ingress returns the Ingress in front of the Service of an Echo, or nil if it is disabled.
+// Ingress returns the Ingress in front of an Echo's Service, or nil if it is disabled.
 func Ingress(echo *v1.Echo, config children.Config) any {
 	if !children.HasIngress(echo) {
 		return nil
@@ -43,16 +43,17 @@ func Ingress(echo *v1.Echo, config children.Config) any {
 // RefineIngress sets how an Ingress changes.
 func RefineIngress(ingress *children.Child) { ingress.Recreate = recreateIngress }
 
-// recreateIngress reports whether an Ingress has to be recreated: its class is no longer set, and the API server sets the default class
-// only when an Ingress is created.
+// recreateIngress reports whether an Ingress must be recreated: if its class is no longer set, because the API server sets the default
+// class only when an Ingress is created.
 func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// ingressTLS returns the certificate of an Ingress. Where the cluster serves Routes, an entry without a Secret stays empty: only then OpenShift
-// gives the Route the default certificate of the router, and for a host without a valid Secret it creates no Route
-// (github.com/openshift/route-controller-manager/pkg/route/ingress). Elsewhere the host says for which requests the default certificate is.
+// ingressTLS returns an Ingress' certificate. If the cluster serves Routes, an entry without a Secret stays empty: only then does OpenShift
+// give the Route the router's default certificate, and for a host without a valid Secret it creates no Route
+// (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host selects the requests that get the default
+// certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
 	tls := networkingv1ac.IngressTLS()
 	if desired.Host != "" && (desired.TLSSecretName != "" || !routes) {
@@ -64,7 +65,8 @@ func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLS
 	return tls
 }
 
-// NoRoute says why OpenShift creates no Route for the Ingress of an Echo, empty if it creates one or if the cluster serves no Routes.
+// NoRoute says why OpenShift creates no Route for an Echo's Ingress. It is empty if OpenShift creates one or if the cluster serves no
+// Routes.
 func NoRoute(echo *v1.Echo, config children.Config) string {
 	switch {
 	case !config.Routes || !children.HasIngress(echo):
@@ -80,7 +82,7 @@ func NoRoute(echo *v1.Echo, config children.Config) string {
 // ingressPath returns the path of an Ingress, which defaults to /.
 func ingressPath(desired *v1.EchoIngress) string { return cmp.Or(desired.Path, "/") }
 
-// pathType returns how the path of an Ingress matches, which defaults to Prefix.
+// pathType returns the path type of an Ingress, which defaults to Prefix.
 func pathType(desired *v1.EchoIngress) networkingv1.PathType {
 	return cmp.Or(desired.PathType, networkingv1.PathTypePrefix)
 }

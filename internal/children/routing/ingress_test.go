@@ -49,7 +49,7 @@ func TestIngressTLS(t *testing.T) {
 	}
 }
 
-// builtIngress returns the Ingress of an Echo as the API server has it.
+// builtIngress returns an Echo's Ingress as the API server stores it.
 func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networkingv1.Ingress {
 	t.Helper()
 	desired.Enabled = true
@@ -57,8 +57,8 @@ func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networking
 	return children.AsConfiguration[networkingv1.Ingress](built)
 }
 
-// routeFor returns the certificate of the Route that OpenShift creates for an Ingress of one path: none, the one in a Secret or the default
-// one, and "no Route" if it creates none. github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go, sync and
+// routeFor returns the certificate of the Route that OpenShift creates for an Ingress with one path: none, the Secret's or the default one.
+// It returns "no Route" if OpenShift creates none. github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go, sync and
 // tlsConfigForIngress.
 func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {
 	rule := ingress.Spec.Rules[0]

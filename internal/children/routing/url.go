@@ -17,8 +17,8 @@ import (
 // URL returns the URL of the echo servers inside the cluster.
 func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
 
-// LiveURL returns the URL of the echo servers behind a Service as it exists, whatever the spec asks for. It is empty if the Service has no
-// HTTP port.
+// LiveURL returns the URL of the echo servers behind a Service as it exists, regardless of the spec. It is empty if the Service has no HTTP
+// port.
 func LiveURL(echo *v1.Echo, service *corev1.Service) string {
 	for _, port := range service.Spec.Ports {
 		if port.Name == children.ServicePortName(echo) {
@@ -32,9 +32,9 @@ func internalURL(echo *v1.Echo, port int32) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", port)
 }
 
-// ExternalURL returns the URL of the echo servers outside the cluster: the URL of the Ingress if there is one, otherwise of a Gateway that
-// accepted the HTTPRoute, otherwise of the load balancer. It is empty if none of them has a URL, such as a load balancer without an address
-// yet. route is nil if there is none.
+// ExternalURL returns the URL of the echo servers outside the cluster: the Ingress' URL, or else the URL of a Gateway that accepted the
+// HTTPRoute, or else the load balancer's. It is empty if none of them has a URL, such as a load balancer without an address yet. route is
+// nil if there is none.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if url := ingressURL(echo); url != "" {
 		return url
@@ -53,10 +53,10 @@ func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRo
 	return ""
 }
 
-// serviceURL returns the URL of a Service on a host name or an IP address.
+// serviceURL returns the URL of a Service at a host name or an IP address.
 func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
 
-// hostURL returns the URL of a port of a host name or an IP address, without the port if it is the usual one of the scheme, http or https.
+// hostURL returns the URL of a port at a host name or an IP address. It omits the default port of the scheme, http or https.
 func hostURL(scheme, host string, port int32) string {
 	usual := map[string]int32{"http": 80, "https": 443}
 	if port != usual[scheme] {
@@ -67,8 +67,8 @@ func hostURL(scheme, host string, port int32) string {
 	return scheme + "://" + host
 }
 
-// ingressURL returns the URL of the Ingress of an Echo. It is empty if there is none, if the Ingress has no host name or a wildcard, and if
-// its path may be a pattern.
+// ingressURL returns the URL of an Echo's Ingress. It is empty if there is no Ingress, if its host name is missing or a wildcard, or if its
+// path may be a pattern.
 func ingressURL(echo *v1.Echo) string {
 	ingress := echo.Spec.Ingress
 	if !children.HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") ||
