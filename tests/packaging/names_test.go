@@ -47,17 +47,3 @@ func TestDocumentedControllers(t *testing.T) {
 		t.Errorf("docs/reference/metrics.md has the controllers %v, want %v", got, want)
 	}
 }
-
-// TestDocumentedAlerts: the table of alerts has each alert, with its severity.
-func TestDocumentedAlerts(t *testing.T) {
-	page := text(t, "docs/reference/metrics.md")
-	alerts := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?severity: (\w+)`).FindAllStringSubmatch(text(t, "internal/monitoring/alerts.yaml"), -1)
-	for _, alert := range alerts {
-		if row := "| " + alert[1] + " | " + alert[2] + " | "; !strings.Contains(page, row) {
-			t.Errorf("docs/reference/metrics.md has no row %s", row)
-		}
-	}
-	if rows := strings.Count(page, ".md) |\n"); len(alerts) == 0 || rows != len(alerts) {
-		t.Errorf("docs/reference/metrics.md has %d rows of alerts, want %d", rows, len(alerts))
-	}
-}

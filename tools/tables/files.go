@@ -34,6 +34,13 @@ func edits(root string) map[string]edit {
 			if err != nil {
 				return "", err
 			}
+			alerts, err := os.ReadFile(filepath.Join(root, "internal/monitoring/alerts.yaml"))
+			if err != nil {
+				return "", err
+			}
+			if file, err = withAlerts(file, string(alerts)); err != nil {
+				return "", err
+			}
 			return withPanels(file, string(dashboard))
 		},
 	}
