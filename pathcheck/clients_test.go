@@ -45,7 +45,7 @@ func clientCases() map[string]proxyCase {
 	}
 }
 
-// otherClientCases are proxies as others have met them.
+// otherClientCases returns cases that imitate proxies seen in practice.
 func otherClientCases() map[string]proxyCase {
 	group := []string{"client"}
 	set := func(name string, values ...string) func(string) http.Handler {
@@ -95,7 +95,7 @@ func otherClientCases() map[string]proxyCase {
 	}
 }
 
-// unlessSet sets a header unless the client has.
+// unlessSet returns a proxy that sets a header unless the client has set it.
 func unlessSet(name, value string) func(string) http.Handler {
 	return changes(func(r *httputil.ProxyRequest) {
 		if r.In.Header.Get(name) == "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command is the command line of the programs that examine paths.
+// Command is the command line for programs that examine paths.
 type Command struct {
-	// OwnService is the URL of the Service of the Echo, which is asked once if nothing else responds. It may be empty.
+	// OwnService is the URL of the Echo's Service, which is queried once if nothing else responds. It may be empty.
 	OwnService string
 
 	address, direct, name, source, groups, ca, output string
@@ -24,25 +24,25 @@ type Command struct {
 	deadline                                          time.Duration
 }
 
-// Flags adds the flags of the command.
+// Flags adds the command's flags.
 func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
-	flags.StringVar(&c.address, "address", "", "the `ADDRESS` to send the requests to, with or without a port, instead of what DNS says")
-	flags.StringVar(&c.source, "source", "", "the `ADDRESS` to send the requests from, on a machine with several")
-	flags.StringVar(&c.name, "name", "", "which Echo must respond, as `NAMESPACE/NAME`; any if it is empty")
+	flags.StringVar(&c.address, "address", "", "the `ADDRESS` to which requests are sent, with or without a port, instead of the one from DNS")
+	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several")
+	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "what to examine, `GROUPS` separated by commas: "+strings.Join(all,
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` of PEM certificates to trust in addition to the certificates of browsers")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
-		"a `HEADER` for each request, such as 'X-Api-Key: value', where the path requires it; no report has the value; can be repeated")
+		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
-		"a `FILE` with a header in each line, as for --header, so that process lists do not show the values")
+		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
 	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that ask for one")
-	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key of --cert in PEM; the file of --cert if it is empty")
+	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM; by default the file that --cert names")
 	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
-		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for a check of an Echo that expects what was found")
-	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "the `DURATION` it may take, such as 90s; then it reports what it knows")
+		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the present facts")
+	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "the maximum `DURATION` of the run, such as 90s; then it reports what it knows")
 	flags.Func("expect", "a fact and its value, `FACT=VALUE`, such as client.address=kept or body.max=>=10Mi; can be repeated",
 		func(text string) error {
 			e, err := ParseExpectation(text)
@@ -57,10 +57,10 @@ func formats() map[string]func(*Report, io.Writer) error {
 		"expect": (*Report).WriteExpect}
 }
 
-// FormatNames returns the names of the formats of a report.
+// FormatNames returns the names of the report formats.
 func FormatNames() []string { return slices.Sorted(maps.Keys(formats())) }
 
-// Run examines the path of a URL, and writes the report.
+// Run examines the path to a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
 	if err := c.checkOutput(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// commandSpelling is an unusual text of a flag. It means the same as another text, or is refused with a reason.
+// commandSpelling is an unusual value for a flag. It means the same as another value, or is rejected with a reason.
 type commandSpelling struct{ text, same, refused string }
 
 type commandRow struct {
@@ -22,7 +22,7 @@ type commandRow struct {
 	odd   []commandSpelling
 }
 
-// commandSpellings has a row for each flag: a usual value, which is not the default, and unusual texts.
+// commandSpellings has a row for each flag: a usual value, which is not the default, and unusual values.
 func commandSpellings(t *testing.T) map[string]commandRow {
 	t.Helper()
 	write := func(text string) string {
@@ -59,7 +59,7 @@ func commandSpellings(t *testing.T) map[string]commandRow {
 	}
 }
 
-// parseCommand returns the options of a command line, and the name of the output.
+// parseCommand returns the options from a command line, and the name of the output format.
 func parseCommand(name, text string) (*Options, string, error) {
 	var c Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
@@ -74,7 +74,7 @@ func parseCommand(name, text string) (*Options, string, error) {
 	return options, c.output, err
 }
 
-// TestCommand_spellings checks that no text of a flag is accepted and then means something else.
+// TestCommand_spellings checks that no value is accepted with a meaning other than the intended one.
 func TestCommand_spellings(t *testing.T) {
 	flags, rows := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError), commandSpellings(t)
 	(&Command{}).Flags(flags)

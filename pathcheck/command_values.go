@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// checkAddresses names the flag of an address that is not valid.
+// checkAddresses returns an error that names the flag if an address is not valid.
 func (o *Options) checkAddresses() error {
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
@@ -26,7 +26,7 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// parseGroups returns nil for an empty text. A list of commas alone is not empty: it does not mean all groups.
+// parseGroups returns nil for an empty text. It rejects a list that consists only of commas, which does not mean all groups.
 func parseGroups(text string) ([]string, error) {
 	var groups []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -40,7 +40,7 @@ func parseGroups(text string) ([]string, error) {
 	return groups, nil
 }
 
-// parseName rejects a name that no Echo can have: no response could prove it.
+// parseName rejects a name that no Echo can have, because no response could prove it.
 func parseName(text string) (proof.Echo, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -65,7 +65,7 @@ func parseSource(text string) (netip.Addr, error) {
 	return source.Unmap(), nil
 }
 
-// readAuthorities returns the certificates of a file. It rejects a file that has anything else, which would be skipped.
+// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because that would be skipped.
 func readAuthorities(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

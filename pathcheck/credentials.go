@@ -17,16 +17,16 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Header is a header that each request has.
+// Header is a header that every request has.
 type Header = wire.Field
 
-// credentials are the flags for what a path requires of clients.
+// credentials holds the flags for credentials that a path requires from clients.
 type credentials struct {
 	headers                      []string
 	headerFile, certificate, key string
 }
 
-// readHeaders returns the headers of the file, and then of the flags. No error has a value.
+// readHeaders returns the headers from the file, and then the headers from the flags. No error contains a value.
 func (c *credentials) readHeaders() (headers []Header, err error) {
 	if c.headerFile != "" {
 		content, err := os.ReadFile(c.headerFile)
@@ -57,7 +57,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 	return headers, nil
 }
 
-// readCertificate returns nil without a certificate.
+// readCertificate returns the client certificate, or nil if no flag names one.
 func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	switch {
 	case c.certificate == "" && c.key == "":
@@ -72,7 +72,7 @@ func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// parseHeader parses Name: value. The caller names the header in front of the error.
+// parseHeader parses "Name: value". The caller prefixes the error with the name of the header.
 func parseHeader(text string) (Header, error) {
 	name, value, _ := strings.Cut(text, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -85,7 +85,7 @@ func parseHeader(text string) (Header, error) {
 	return Header{Name: name, Value: value}, nil
 }
 
-// isReserved reports whether a header would change the kind of a request, or how its response is read.
+// isReserved reports whether a header would change what kind of request it is, or how its response is read.
 func isReserved(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return strings.HasPrefix(name, "Sec-Websocket-") || slices.Contains([]string{proof.RequestHeader, "Host", "Accept", "Connection",

@@ -22,12 +22,12 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// requiring returns a path that responds with 401 unless a request has a header.
+// requiring returns a path that responds with 401 to requests without a header.
 func requiring(name, value string) func(string) http.Handler {
 	return refuseIf(401, func(r *http.Request) bool { return r.Header.Get(name) != value })
 }
 
-// TestRun_headers examines a path that requires headers: all groups can be tested, and what is sent is no work of the path.
+// TestRun_headers examines a path that requires headers: all groups can be tested, and the sent headers are not attributed to the path.
 func TestRun_headers(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for name, header := range map[string]Header{
@@ -55,7 +55,7 @@ func TestRun_headers(t *testing.T) {
 	}
 }
 
-// TestRun_headersOfProxies sends what proxies usually add: it is not taken for their work.
+// TestRun_headersOfProxies sends headers that proxies usually add: they must not be attributed to proxies.
 func TestRun_headersOfProxies(t *testing.T) {
 	address, _ := startEcho(t)
 	report := check(t, Options{URL: serve(t, proxyTo(address, nothing)), Groups: []string{"client", "request"}, Headers: []Header{
@@ -64,7 +64,7 @@ func TestRun_headersOfProxies(t *testing.T) {
 		"client.spoofable": fact.Yes, "request.headers.added": fact.None})
 }
 
-// TestRun_headersOnlyToTrustedServers checks that a server with a certificate of its own gets no secret.
+// TestRun_headersOnlyToTrustedServers checks that a server with a self-signed certificate gets no secret.
 func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 	address, _ := startEcho(t)
 	var received atomic.Int64
@@ -85,7 +85,7 @@ func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 		"request.http2": "HTTP/1.1"})
 }
 
-// TestRun_directHasNoHeaders checks that secrets for a proxy go to no other server.
+// TestRun_directHasNoHeaders checks that secrets for a proxy are not sent to any other server.
 func TestRun_directHasNoHeaders(t *testing.T) {
 	address, _ := startEcho(t)
 	var received atomic.Bool
@@ -128,7 +128,7 @@ func writePEM(t *testing.T, file, kind string, data []byte) {
 	}
 }
 
-// TestCommand_certificate examines a server that requires a client certificate, by all groups.
+// TestCommand_certificate examines a server that requires a client certificate, with all groups.
 func TestCommand_certificate(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	certificate, file, key := certificateFiles(t)
@@ -150,7 +150,7 @@ func TestCommand_certificate(t *testing.T) {
 	}
 }
 
-// TestCommand_headerFile sends the headers of a file and of flags.
+// TestCommand_headerFile sends the headers from a file and from flags.
 func TestCommand_headerFile(t *testing.T) {
 	address, _ := startEcho(t)
 	file := filepath.Join(t.TempDir(), "headers")

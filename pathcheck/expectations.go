@@ -14,14 +14,14 @@ type Expectation struct {
 	Want string `json:"want"` // a value, or >= or <= and a number such as 14 or 10Mi, or a time such as 50ms
 }
 
-// Result is how an expectation compares with the facts.
+// Result is the result of comparing an expectation with the facts.
 type Result struct {
 	Expectation
 	Got string `json:"got,omitempty"` // empty if the fact is not known
 	OK  bool   `json:"ok"`
 }
 
-// ParseExpectation parses name=value.
+// ParseExpectation parses an expectation such as name=value.
 func ParseExpectation(text string) (Expectation, error) {
 	name, want, ok := strings.Cut(text, "=")
 	e := Expectation{strings.TrimSpace(name), strings.TrimSpace(want)}
@@ -39,7 +39,7 @@ func ParseExpectation(text string) (Expectation, error) {
 	return e, nil
 }
 
-// bound returns the number of an expectation that has one, and whether it is the least or the most.
+// bound returns the number in an expectation that has one, and whether it is a lower or an upper bound.
 func (e Expectation) bound() (number string, isLeast, ok bool) {
 	if number, ok := strings.CutPrefix(e.Want, ">="); ok {
 		return number, true, true
@@ -54,7 +54,7 @@ type quantity struct {
 	isTime bool
 }
 
-// parseQuantity parses a number of bytes, days or others, such as 14, 512Ki or 10Mi, or a time such as 50ms.
+// parseQuantity parses a number of bytes, days or other units, such as 14, 512Ki or 10Mi, or a time such as 50ms.
 func parseQuantity(text string) (quantity, error) {
 	number, factor := strings.TrimSpace(text), int64(1)
 	for suffix, each := range map[string]int64{"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30} {
@@ -63,7 +63,7 @@ func parseQuantity(text string) (quantity, error) {
 			break
 		}
 	}
-	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // with a factor it still fits into 64 bits
+	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // the product with the unit still fits into 64 bits
 		return quantity{value: value * factor}, nil
 	}
 	if d, err := time.ParseDuration(number); err == nil && factor == 1 {
@@ -72,7 +72,7 @@ func parseQuantity(text string) (quantity, error) {
 	return quantity{}, fmt.Errorf("%q is not a number such as 14 or 10Mi, nor a time such as 50ms", text)
 }
 
-// judge compares an expectation with the facts of a report.
+// judge compares an expectation with the facts in a report.
 func (e Expectation) judge(r *Report) Result {
 	fact := r.fact(e.Name)
 	if fact == nil {

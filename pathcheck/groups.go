@@ -19,12 +19,12 @@ import (
 type group struct {
 	name    string
 	examine func(context.Context, *run.Group) error
-	needs   func(*run.Known) string // returns why the group cannot be tested, or ""
-	optIn   bool                    // only if it is named
-	last    bool                    // alone, after the others
+	needs   func(*run.Known) string // returns the reason why the group cannot be tested, or ""
+	optIn   bool                    // examined only if it is named
+	last    bool                    // examined alone, after the others
 }
 
-// groups returns the table, from which the groups that the operator knows are generated. A report lists the facts in this order.
+// groups returns the table of groups. The list of groups in the operator is generated from it. A report lists the facts in this order.
 func groups() []group {
 	return []group{
 		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},
@@ -42,7 +42,7 @@ func groups() []group {
 	}
 }
 
-// GroupNames returns the names of all groups, and which of them are examined only if they are named.
+// GroupNames returns the names of all groups, and the names of those that are examined only if they are named.
 func GroupNames() (all, optIn []string) {
 	for _, each := range groups() {
 		all = append(all, each.name)
@@ -53,7 +53,7 @@ func GroupNames() (all, optIn []string) {
 	return all, optIn
 }
 
-// chosen returns the groups that the options choose.
+// chosen returns the groups that the options select.
 func (o *Options) chosen() ([]group, error) {
 	all, _ := GroupNames()
 	for _, name := range o.Groups {
@@ -69,7 +69,7 @@ func (o *Options) chosen() ([]group, error) {
 	}), nil
 }
 
-// runGroups examines the groups: most at once, those that measure alone.
+// runGroups examines the groups: most of them concurrently, and the groups that measure time alone.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *run.Group) {
 	results := make([]*run.Group, len(chosen))
 	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))

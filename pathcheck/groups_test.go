@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGroups_haveEachExamineFunction checks that no function that examines a group is left out of the table.
+// TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table.
 func TestGroups_haveEachExamineFunction(t *testing.T) {
 	table, found := text(t, "groups.go"), 0
 	for _, room := range []string{"requests", "responses"} {
@@ -32,7 +32,7 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
-// TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field of the CustomResourceDefinition that chooses them.
+// TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field in the CustomResourceDefinition that selects them.
 func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	const file = "../api/v1/echo_check.go"
 	all, _ := GroupNames()

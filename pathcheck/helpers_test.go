@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// client127 is the address from which tests send, so that it is not that of the proxies.
+// client127 is the address from which tests send, so that it differs from the proxies' address.
 const client127 = "127.0.0.9"
 
 var programFolder string
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startEcho starts an echo server with additional environment variables, and returns the host and port of HTTP and of HTTPS.
+// startEcho starts an echo server with additional environment variables, and returns the addresses for HTTP and for HTTPS.
 func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	t.Helper()
 	path, err := program()
@@ -62,7 +62,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // it is killed
+	t.Cleanup(func() { _ = server.Wait() }) // it fails because the process is killed
 	reader := bufio.NewReader(stderr)
 	line, err := reader.ReadBytes('\n')
 	var first struct{ Address, HTTPS string }
@@ -73,7 +73,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	return first.Address, first.HTTPS
 }
 
-// proxyTo returns a proxy that changes nothing but what a function changes.
+// proxyTo returns a proxy that makes only the changes that a function makes.
 func proxyTo(address string, change func(*httputil.ProxyRequest)) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: address})
@@ -104,7 +104,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// check runs the groups.
+// check examines the groups, and returns the report.
 func check(t *testing.T, o Options) *Report {
 	t.Helper()
 	o.Source = netip.MustParseAddr(client127)
@@ -118,7 +118,7 @@ func check(t *testing.T, o Options) *Report {
 	return report
 }
 
-// expectFacts compares facts of a report with values by name.
+// expectFacts compares facts in a report with the expected values, by name.
 func expectFacts(t *testing.T, r *Report, want map[string]string) {
 	t.Helper()
 	if r.Problem != "" {

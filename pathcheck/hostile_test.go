@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestRun_strangers sends requests to servers that are no Echo: each gets one request.
+// TestRun_strangers sends requests to servers that are not Echoes: each gets only one request.
 func TestRun_strangers(t *testing.T) {
 	other, _ := startEcho(t, "SERVICE_NAME=other")
 	for name, h := range map[string]http.HandlerFunc{
@@ -50,8 +50,8 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and
-// a plain request that confirms it.
+// TestRun_deserters examines servers that prove once that they are an Echo, and then respond as something else. Each group must end with
+// the first such response, and a plain request that confirms it.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
@@ -74,7 +74,7 @@ func TestRun_deserters(t *testing.T) {
 	}
 }
 
-// prove responds as an Echo with a body of its own.
+// prove responds as an Echo with a fixed body.
 func prove(w http.ResponseWriter, r *http.Request) {
 	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
 		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))
@@ -94,7 +94,8 @@ func provenHeader(c net.Conn) string {
 	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
 }
 
-// TestRun_hostileServers prove that they are an Echo and then do harm: the report comes in time, and memory is bounded.
+// TestRun_hostileServers examines servers that prove that they are an Echo and then attack the client: the report must come in time, and
+// memory must be bounded.
 func TestRun_hostileServers(t *testing.T) {
 	const megabyte = 1 << 20
 	endless := func(c net.Conn, piece string, bytes int) {
@@ -162,7 +163,7 @@ func TestRun_hostileServers(t *testing.T) {
 	}
 }
 
-// drip sends a byte now and then.
+// drip sends one byte at a time, with pauses.
 func drip(c net.Conn) {
 	for {
 		if _, err := io.WriteString(c, "x"); err != nil {
@@ -172,7 +173,7 @@ func drip(c net.Conn) {
 	}
 }
 
-// watchMemory fails the test if it takes more memory than allowed until the returned function is called.
+// watchMemory fails the test if the process takes more memory than allowed before the returned function is called.
 func watchMemory(t *testing.T, most uint64) (stop func()) {
 	t.Helper()
 	runtime.GC()
@@ -201,7 +202,7 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 	}
 }
 
-// TestRun_deadline ends a run at its deadline: what is known is reported.
+// TestRun_deadline ends a run at its deadline: the report must contain the facts that are known by then.
 func TestRun_deadline(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy := proxyTo(address, nothing)
@@ -222,7 +223,7 @@ func TestRun_deadline(t *testing.T) {
 	t.Errorf("not tested are %v", report.NotTested)
 }
 
-// TestRun_staysBelow checks that no request leaves the path of the URL.
+// TestRun_staysBelow checks that all requests stay below the URL's path.
 func TestRun_staysBelow(t *testing.T) {
 	address, _ := startEcho(t)
 	var outside atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
-// TestRun_limits examines limits of the path next to the limits of the Echo itself.
+// TestRun_limits examines the path's limits in combination with the Echo's own limits.
 func TestRun_limits(t *testing.T) {
 	const small, large = "ECHO_MAX_HEADER_BYTES=16384", "ECHO_MAX_HEADER_BYTES=65536"
 	longer := func(bytes int) func(*http.Request) bool {

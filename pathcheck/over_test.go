@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestRun_overMakesNoFacts ends runs early, and expects that nothing is taken for what the path does.
+// TestRun_overMakesNoFacts ends runs early, and checks that the end is not mistaken for a fact about the path.
 func TestRun_overMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for group, fact := range map[string]string{"grpc": "grpc.stream", "response": "response.stream"} {
@@ -29,7 +29,7 @@ func TestRun_overMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestRun_echoThatGoesMakesNoFacts ends the Echo while a stream is read, and expects that nothing is taken for what the path does.
+// TestRun_echoThatGoesMakesNoFacts stops the Echo while a stream is read, and checks that this is not mistaken for a fact about the path.
 func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	var gone atomic.Bool
@@ -52,10 +52,10 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestRunGroups_unfinished checks which reasons another run may not have.
+// TestRunGroups_unfinished checks which reasons may not apply to another run.
 func TestRunGroups_unfinished(t *testing.T) {
 	k := &run.Known{Plain: &wire.Response{}}
-	for want, err := range map[bool]error{true: errors.New("the Echo does not respond any more"),
+	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),
 		false: run.NotApplicable("the URL has no TLS")} {
 		report := &Report{}
 		runGroups(t.Context(), []group{{name: "body", needs: run.Nothing,

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
-// proxyCase is a proxy that does one thing, and the facts that it turns round.
+// proxyCase is a proxy that makes one change, and the facts that this changes.
 type proxyCase struct {
 	groups []string
 	proxy  func(address string) http.Handler
@@ -132,7 +132,7 @@ func bodyCases() map[string]proxyCase {
 	}
 }
 
-// TestRun_cacheOfAll checks that what a cache stored of an earlier request is not taken for what happens to a later one.
+// TestRun_cacheOfAll checks that a cached response to an earlier request is not mistaken for the response to a later one.
 func TestRun_cacheOfAll(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
@@ -145,7 +145,7 @@ func TestRun_cacheOfAll(t *testing.T) {
 		"request.query": fact.Kept})
 }
 
-// TestRun_oneChangeInThePath examines proxies that do one thing each: the facts turn round.
+// TestRun_oneChangeInThePath examines proxies that make one change each: the facts must reveal it.
 func TestRun_oneChangeInThePath(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for _, cases := range []map[string]proxyCase{requestCases(), clientCases(), otherClientCases(), bodyCases()} {

@@ -27,7 +27,7 @@ func changesResponses(change func(*http.Response) error) func(string) http.Handl
 	}
 }
 
-// before returns a proxy with a handler in front, which reports whether it has responded.
+// before returns a proxy that first calls a handler, which reports whether it has responded.
 func before(handle func(http.ResponseWriter, *http.Request) bool) func(string) http.Handler {
 	return func(address string) http.Handler {
 		proxy := proxyTo(address, nothing)
@@ -48,7 +48,7 @@ func refuseIf(status int, wrong func(*http.Request) bool) func(string) http.Hand
 	})
 }
 
-// held holds responses that do not end.
+// held holds responses back until they end.
 type held struct{ http.Handler }
 
 func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(recorder.Body.Bytes())
 }
 
-// withoutHints passes no interim responses on.
+// withoutHints forwards no interim responses.
 type withoutHints struct{ http.Handler }
 
 func (h withoutHints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func newCache(address string) http.Handler {
 	return cacheOf(address, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/cache/") })
 }
 
-// cacheOf returns a proxy that stores the responses to some requests by their URI.
+// cacheOf returns a proxy that stores the responses to certain requests by their URI.
 func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
 	proxy, stored, mutex := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}, sync.Mutex{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,19 +14,19 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestRun_rsaKeyExchange checks that a server is reached that knows no other exchange of keys.
+// TestRun_rsaKeyExchange checks that a server that supports only RSA key exchange can be reached.
 func TestRun_rsaKeyExchange(t *testing.T) {
 	address, _ := startEcho(t)
 	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
 	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
-		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject of the test
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	report := check(t, Options{URL: server.URL, Groups: []string{"tls"}})
 	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
 }
 
-// TestRun_directRequestsHaveTheSource checks that requests without the proxies come from the address that was asked for, too.
+// TestRun_directRequestsHaveTheSource checks that requests without the proxies also come from the specified source address.
 func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy, sources := proxyTo(address, nothing), sync.Map{}
@@ -47,7 +47,8 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	})
 }
 
-// TestRun_silence checks that the verdict says what gave no response, and that the Service is asked even if the URL uses up the deadline.
+// TestRun_silence checks that the verdict reports what gave no response, and that the Service is queried even if the URL uses up the
+// deadline.
 func TestRun_silence(t *testing.T) {
 	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})

@@ -13,7 +13,7 @@ import (
 type (
 	// Fact is something that the path does to requests or responses.
 	Fact = fact.Fact
-	// NotTested is a group or a fact that could not be examined, or a group not to its end, and why.
+	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
 	NotTested = fact.NotTested
 )
 
@@ -21,7 +21,7 @@ type (
 type Report struct {
 	Version   string      `json:"version"`
 	URL       string      `json:"url"`
-	Address   string      `json:"address"` // where the requests were sent to
+	Address   string      `json:"address"` // the address to which the requests were sent
 	Echo      string      `json:"echo,omitempty"`
 	From      From        `json:"from"`
 	Time      time.Time   `json:"time"`
@@ -33,11 +33,11 @@ type Report struct {
 	NotTested []NotTested `json:"notTested,omitempty"`
 	Expected  []Result    `json:"expected,omitempty"`
 
-	groups []string            // that were chosen
-	silent pathverdict.Silence // for the verdict, if there is a Problem
+	groups []string            // the selected groups
+	silent pathverdict.Silence // for the verdict if there is a Problem
 }
 
-// From is where a run looked from.
+// From describes where a run was started.
 type From struct {
 	Host      string `json:"host,omitempty"`
 	Address   string `json:"address,omitempty"`
@@ -51,7 +51,7 @@ func newReport(o *Options, t *wire.Target) *Report {
 		groups: o.Groups,
 		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
-		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster by a shorter path " +
+		r.From.Note = "from a pod: kube-proxy routes requests to the address of one of this cluster's load balancers on a shorter path " +
 			"than requests from outside"
 	}
 	if o.Echo.Name != "" {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxPinned is how many expectations a check of an Echo takes.
+// maxPinned is the maximum number of expectations in an Echo's check.
 const maxPinned = 64
 
-// WriteExpect writes what a check of an Echo expects if the path is to stay as it is: the facts, and the groups if they were chosen. What
-// was not tested is a comment.
+// WriteExpect writes a check for an Echo that expects the path to stay as it is: the facts, and the groups if any were selected. It lists
+// what was not tested in comments.
 func (r *Report) WriteExpect(w io.Writer) error {
 	pinned := r.pinned()
 	switch {
@@ -30,14 +30,14 @@ func (r *Report) WriteExpect(w io.Writer) error {
 	}
 	b.WriteString("expect:\n")
 	for _, each := range pinned {
-		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // printable ASCII is quoted alike in Go and YAML
+		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // Go and YAML quote printable ASCII in the same manner
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// pinned returns the expectations that the present facts meet. It leaves out facts that differ from run to run, and values that no
-// expectation can have, such as a text of a server that begins with >=.
+// pinned returns the expectations that the present facts meet. It omits facts that differ between runs, and values that no expectation can
+// have, such as a text from a server that begins with >=.
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation
 	for _, each := range r.Facts {

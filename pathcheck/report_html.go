@@ -12,13 +12,13 @@ import (
 //go:embed report.html
 var reportPage string
 
-// section is the facts of a group.
+// section contains the facts in a group.
 type section struct {
 	Name  string
 	Facts []fact.Fact
 }
 
-// WriteHTML writes the report as a page that needs no other file and no script. html/template escapes what servers have sent.
+// WriteHTML writes the report as a page that needs no other file and no script. html/template escapes data from servers.
 func (r *Report) WriteHTML(w io.Writer) error {
 	page, err := template.New("report").Parse(reportPage)
 	if err != nil {

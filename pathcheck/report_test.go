@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// hostile is a text that must be harmless wherever it is shown.
+// hostile is a text that must be harmless wherever it is displayed.
 const hostile = "<script>alert(1)</script>\"' onload=x \x1b[31m\n{{.}} \u202e"
 
 func fullReport() *Report {
@@ -54,7 +54,7 @@ func TestReport_WriteText(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict checks that a verdict has room in a termination message, and what remains of a report that is too long.
+// TestReport_Verdict checks that a verdict fits into a termination message, and what remains of a report that is too long.
 func TestReport_Verdict(t *testing.T) {
 	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
 		"many facts": {Facts: fullReport().Facts}} {
@@ -73,7 +73,8 @@ func TestReport_Verdict(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict_latency checks that two runs that measure different latencies above a bound say the same, and that what lasts is told.
+// TestReport_Verdict_latency checks that two runs that measure different latencies above a bound have the same verdict, and that lasting
+// failures are reported.
 func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
@@ -89,7 +90,7 @@ func TestReport_Verdict_latency(t *testing.T) {
 	}
 }
 
-// TestReport_pinned checks that a check takes all facts of the groups that are not opt-in, and that they hold in a second run.
+// TestReport_pinned checks that a check can contain all facts in the groups that are not opt-in, and that a second run meets them.
 func TestReport_pinned(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)

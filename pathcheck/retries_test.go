@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRun_retriesByOtherPods sends requests through a path that tries each GET once more, on another pod.
+// TestRun_retriesByOtherPods sends requests through a path that retries each GET once, on another pod.
 func TestRun_retriesByOtherPods(t *testing.T) {
 	for _, c := range []struct {
 		pods   int
@@ -27,7 +27,7 @@ func TestRun_retriesByOtherPods(t *testing.T) {
 	}
 }
 
-// retryingElsewhere returns a path to some pods in turn, which tries a GET that fails once more on the next one.
+// retryingElsewhere returns a path that uses several pods in turn, and retries a failed GET once on the next pod.
 func retryingElsewhere(t *testing.T, pods int, environ ...string) http.Handler {
 	t.Helper()
 	var proxies []http.Handler

@@ -15,26 +15,26 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Options are the options of a run.
+// Options contains the options for a run.
 type Options struct {
 	URL     string
-	Address string     // replaces what DNS says, if it is not empty
-	Service string     // the URL of the Service of the Echo, asked once if the URL is silent; may be empty
+	Address string     // replaces the address from DNS if it is not empty
+	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
 	Direct  string     // the URL of the same Echo without the proxies in the path, to compare latencies; may be empty
-	Source  netip.Addr // the address to send from; the zero value leaves that to the system
-	Echo    proof.Echo // which Echo must respond; the zero value accepts any
-	Groups  []string   // which are examined; empty for all but those that take pods out or take long
+	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
+	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
+	Groups  []string   // the groups to examine; empty means all except those that disturb pods or take long
 	CA      []byte     // PEM of certificates that are trusted in addition to the roots of browsers
-	Headers []Header   // of each request to the URL, for paths that require them; no report has their values
+	Headers []Header   // sent with each request to the URL, for paths that require them; no report contains their values
 	Expect  []Expectation
 	Version string // of this program
 
-	Certificate *tls.Certificate // that is shown to servers that ask for one; may be nil
+	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
 
-	Deadline time.Duration // how long the run takes at most
+	Deadline time.Duration // the maximum time for the run
 }
 
-// Run examines the path of a URL. An error means that the options are not valid; everything else is in the report.
+// Run examines the path to a URL. An error means that the options are not valid; the report contains everything else.
 func Run(ctx context.Context, o *Options) (*Report, error) {
 	t, err := wire.ParseTarget(o.URL, o.Address)
 	if err != nil {
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	return report, nil
 }
 
-// newClient returns the client of a run. It sends headers only to a server whose certificate is trusted, because they may be secrets.
+// newClient returns the client for a run. It sends headers only to a server whose certificate is trusted, because they may be secrets.
 func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 	t.Certificate = o.Certificate
 	if o.Source.IsValid() {

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// longSecret is the length from which a secret, or a part of one, is hidden wherever it is. A shorter one is hidden as a word, because it
-	// can be in other words by chance, and one below shortSecret is none: 1 or true are anywhere.
+	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter one is hidden only as a
+	// whole word, because it can occur in other words by chance. A text shorter than shortSecret does not count as a secret: 1 or true occur
+	// everywhere.
 	longSecret, shortSecret = 8, 4
 
 	hidden = "[hidden]"
 )
 
-// secrets are texts that no report has, long ones first: values of headers, parts of them, and other forms.
+// secrets holds the texts that no report may contain, long ones first: header values, their parts, and other forms of both.
 type secrets []string
 
 func newSecrets(headers []Header) (all secrets) {
@@ -33,8 +34,8 @@ func newSecrets(headers []Header) (all secrets) {
 	return slices.Compact(all)
 }
 
-// partsOf returns what proxies take from a value: a token without its scheme, a cookie of several, the payload of a JWT, or the password of
-// Basic.
+// partsOf returns the parts that proxies extract from a value: a token without its scheme, one of several cookies, the payload of a JWT, or
+// the password in Basic authentication.
 func partsOf(value string) (parts []string) {
 	_, token, _ := strings.Cut(value, " ")
 	parts = append(parts, token)
@@ -55,7 +56,7 @@ func partsOf(value string) (parts []string) {
 	return parts
 }
 
-// hide returns a text without secrets, and without the beginning of one where the text was cut.
+// hide returns a text without secrets, and without the beginning of a secret where the text was truncated.
 func (s secrets) hide(text string) string {
 	for _, secret := range s {
 		if len(secret) < longSecret {
@@ -63,7 +64,7 @@ func (s secrets) hide(text string) string {
 			continue
 		}
 		text = strings.ReplaceAll(text, secret, hidden)
-		for _, end := range []string{"...", "#"} { // of fact.Cut and fact.New
+		for _, end := range []string{"...", "#"} { // from fact.Cut and fact.New
 			if !strings.Contains(text, end) {
 				continue
 			}
@@ -75,7 +76,7 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
-// hideWord hides a word where no letter or digit is next to it.
+// hideWord hides a word wherever no letter or digit is next to it.
 func hideWord(text, word string) string {
 	var b strings.Builder
 	for {
@@ -103,8 +104,8 @@ func endsInWord(text string) bool {
 	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
 }
 
-// hide removes secrets from a report, whatever servers have sent back. A value of a fact that is a short word remains: it is one of this
-// program.
+// hide removes secrets from a report, no matter what servers have sent back. It keeps a fact's value that is a short word, because such a
+// value comes from this program.
 func (r *Report) hide(s secrets) {
 	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
 	r.Problem = s.hide(r.Problem)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// marker is in all secrets of these tests, and must be in no output.
+// marker is part of all secrets in these tests, and must not occur in any output.
 const marker = "hunter2"
 
 // revealing returns a path that sends a secret back wherever it can: in requests to the Echo and in responses.
@@ -41,7 +41,7 @@ func revealing(name string) func(string) http.Handler {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case strings.Contains(r.URL.RawQuery, "echo.delay"): // which takes long
+			case strings.Contains(r.URL.RawQuery, "echo.delay"): // such a request takes long
 				http.Redirect(w, r, "/login?token="+url.QueryEscape(r.Header.Get(name)), http.StatusFound)
 			case r.Method == "BREW":
 				w.WriteHeader(http.StatusTeapot)
@@ -52,7 +52,7 @@ func revealing(name string) func(string) http.Handler {
 	}
 }
 
-// replacePod replaces the name of the pod in a description.
+// replacePod replaces the pod's name in a description.
 func replacePod(r *http.Response, name string) error {
 	if r.Header.Get("Content-Type") != "application/json" || r.StatusCode != http.StatusOK {
 		return nil
@@ -77,7 +77,7 @@ func secretHeaders() map[string]Header {
 	}
 }
 
-// TestRun_reportsHaveNoSecrets examines paths that send secrets back, by all groups, and reads each output.
+// TestRun_reportsHaveNoSecrets examines paths that send secrets back, with all groups, and checks each output.
 func TestRun_reportsHaveNoSecrets(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full", "ECHO_REDACT_HEADERS=none")
 	all, _ := GroupNames()
@@ -94,7 +94,7 @@ func TestRun_reportsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// expectNoSecrets reads a report in all formats.
+// expectNoSecrets fails the test if a report contains a secret in any format.
 func expectNoSecrets(t *testing.T, report *Report) {
 	t.Helper()
 	for format, write := range formats() {
@@ -118,7 +118,7 @@ func expectNoSecrets(t *testing.T, report *Report) {
 	}
 }
 
-// TestRun_problemsHaveNoSecrets checks what is said of servers that are no Echo.
+// TestRun_problemsHaveNoSecrets checks what reports contain about servers that are not Echoes.
 func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	for name, header := range secretHeaders() {
 		report := check(t, Options{URL: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +132,7 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReport_hide checks each text of a report that can come from a server.
+// TestReport_hide checks each text in a report that can come from a server.
 func TestReport_hide(t *testing.T) {
 	const secret = marker + "-" + marker
 	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},

@@ -62,7 +62,7 @@ func overHTTP2(address string) http.Handler {
 	return proxy
 }
 
-// changeAccept responds to handshakes of WebSockets with what belongs to another request.
+// changeAccept responds to WebSocket handshakes with the value for another request.
 func changeAccept(r *http.Response) error {
 	if r.StatusCode == http.StatusSwitchingProtocols {
 		r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -70,7 +70,7 @@ func changeAccept(r *http.Response) error {
 	return nil
 }
 
-// retrying sends GET again twice after 503.
+// retrying returns a proxy that retries GET twice after 503.
 func retrying(address string) http.Handler {
 	proxy := proxyTo(address, nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +91,7 @@ func retrying(address string) http.Handler {
 	})
 }
 
-// outlierDetecting does not use the server any more after five responses with 503.
+// outlierDetecting returns a proxy that stops using the server after five responses with 503.
 func outlierDetecting(address string) http.Handler {
 	var failed atomic.Int64
 	proxy := proxyTo(address, nothing)
@@ -205,7 +205,7 @@ func pipe(c net.Conn, address string) {
 	_, _ = io.Copy(c, server)
 }
 
-// writeCertificate writes the files of a certificate for another host, and returns it in PEM.
+// writeCertificate writes the files for a certificate for another host, and returns the certificate in PEM.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
 	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))
@@ -222,7 +222,7 @@ func writeCertificate(t *testing.T, folder string) []byte {
 	return data
 }
 
-// TestRun_settingsOfTheEcho examines Echoes that tell less.
+// TestRun_settingsOfTheEcho examines Echoes that reveal less.
 func TestRun_settingsOfTheEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ   string

@@ -5,7 +5,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
-// Verdict returns what remains of a report in the termination message of a container, as JSON of at most 4,000 bytes.
+// Verdict returns the part of a report that fits into a container's termination message, as JSON of at most 4,000 bytes.
 func (r *Report) Verdict() []byte {
 	v := pathverdict.Verdict{Problem: fact.Cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished(),
 		Silent: r.silent}
@@ -21,7 +21,8 @@ func (r *Report) Verdict() []byte {
 	return v.Encode()
 }
 
-// unfinished returns why another run may test what this one did not, empty if none may. The deadline counts more than other reasons.
+// unfinished returns the reason why another run may test what this one did not, or "" if none may. The deadline takes precedence over other
+// reasons.
 func (r *Report) unfinished() (reason string) {
 	for _, each := range r.NotTested {
 		if each.Unfinished && reason != pathverdict.DeadlinePassed {
@@ -31,8 +32,8 @@ func (r *Report) unfinished() (reason string) {
 	return reason
 }
 
-// lasting returns the value of a fact that is not as expected. What was measured is left out, so that a failure that lasts is no news in
-// each run.
+// lasting returns the value of a fact that is not as expected. It omits measured times, so that a lasting failure does not look new in each
+// run.
 func (r *Report) lasting(result Result) string {
 	fact, got := r.fact(result.Name), result.Got
 	if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestRun_schemeOfHandshake examines what proxies report of the handshake of a WebSocket.
+// TestRun_schemeOfHandshake examines what proxies report about a WebSocket handshake.
 func TestRun_schemeOfHandshake(t *testing.T) {
 	address, _ := startEcho(t)
 	ofHandshake := func(name string, values ...string) func(string) http.Handler {
@@ -60,7 +60,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 	}
 }
 
-// TestRun_webSocketsOverHTTP2 examines paths that announce WebSockets over HTTP/2 or not, and what comes of them.
+// TestRun_webSocketsOverHTTP2 examines paths that do or do not announce WebSockets over HTTP/2, and the outcome of such WebSockets.
 func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)
@@ -119,14 +119,14 @@ type bufferedConn struct {
 
 func (c bufferedConn) Read(p []byte) (int, error) { return c.reader.Read(p) }
 
-// serveHTTP2 sends settings, and responds to the request of the first stream.
+// serveHTTP2 sends settings, and responds to the request in the first stream.
 func serveHTTP2(c net.Conn, r io.Reader, settings []http2.Setting, respond func(*http2.Framer, string) error) {
 	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
 		return
 	}
 	framer := http2.NewFramer(c, r)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	_ = framer.WriteSettings(settings...) // the next read fails, too
+	_ = framer.WriteSettings(settings...) // if it fails, the next read fails, too
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {

@@ -37,9 +37,9 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
 	command.Flags(flags)
 	verdict := flags.String("verdict-file", "",
-		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
+		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then always 0")
 	flags.StringVar(&command.OwnService, "own-service", "",
-		"the `URL` of the Service of the Echo, which is asked once if the URL gives no response at all; the verdict says what was silent")
+		"the `URL` of the Echo's Service, queried once if the main URL gives no response at all; the verdict reports what was silent")
 	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0

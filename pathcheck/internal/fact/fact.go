@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// MaxValue is the maximum length of the value of a fact, and MaxText of its other texts, in bytes.
+	// MaxValue is the maximum length of a fact's value, and MaxText the maximum length of its other texts, in bytes.
 	MaxValue, MaxText = pathverdict.MaxValue, 500
 )
 
-// The values that many facts have.
+// The values that many facts share.
 const (
 	Kept    = "kept"
 	Changed = "changed"
@@ -24,13 +24,13 @@ const (
 type Fact struct {
 	Name     string `json:"name"`               // such as request.host
 	Value    string `json:"value"`              // such as kept; printable ASCII, to compare
-	Sent     string `json:"sent,omitempty"`     // what was sent to find out
+	Sent     string `json:"sent,omitempty"`     // what was sent to determine the value
 	Received string `json:"received,omitempty"` // what arrived
 	Meaning  string `json:"meaning"`
-	Detail   bool   `json:"detail,omitempty"` // it differs from run to run or has little weight: --output=expect leaves it out
+	Detail   bool   `json:"detail,omitempty"` // it differs between runs or matters little: --output=expect omits it
 }
 
-// New returns a fact whose texts are bounded and printable, because they contain what a server has sent.
+// New returns a fact. It truncates the texts and makes them printable, because they contain data from a server.
 func New(name, value, sent, received, meaning string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > MaxValue {
@@ -39,13 +39,13 @@ func New(name, value, sent, received, meaning string) Fact {
 	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), MaxText), Received: Cut(Printable(received), MaxText), Meaning: meaning}
 }
 
-// Detail marks a fact that --output=expect leaves out.
+// Detail marks a fact that --output=expect omits.
 func Detail(f Fact) Fact {
 	f.Detail = true
 	return f
 }
 
-// NotTested is a group or a fact that could not be examined, or a group not to its end, and why.
+// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
 type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

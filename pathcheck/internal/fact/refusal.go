@@ -4,10 +4,10 @@ import (
 	"strconv"
 )
 
-// RefusedByCache is the refusal of a cache, which responds with what the Echo has responded to an earlier request.
+// RefusedByCache is the refusal of a cache, which sends the Echo's response to an earlier request.
 const RefusedByCache = "cached"
 
-// Refused returns the fact that a proxy refuses a request, or that the response does not describe it if there is no refusal.
+// Refused returns the fact that a proxy refuses a request or, if there is no refusal, that the response does not describe the request.
 func Refused(name, sent, refusal, meaning string) Fact {
 	if refusal == "" { // the Echo responded
 		return New(name, "not reported", sent, "a response that does not describe the request", meaning)

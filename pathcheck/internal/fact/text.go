@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Digest returns a short digest, so that two long values differ.
+// Digest returns a short digest, with which two truncated values can be distinguished.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:6]
 }
 
-// Listed returns names as a value: none, the names, or their number if they are too long.
+// Listed returns names as a fact's value: none, the names, or their number if the list is too long.
 func Listed(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -29,7 +29,7 @@ func Listed(names []string) string {
 	return text
 }
 
-// Printable returns a text of printable ASCII: other characters are escaped as in Go.
+// Printable returns a text in printable ASCII. It escapes other characters as Go does.
 func Printable(text string) string {
 	if len(text) > 4*MaxText {
 		text = text[:4*MaxText]
@@ -48,7 +48,7 @@ func Cut(text string, length int) string {
 	return text
 }
 
-// Size returns a number of bytes as in Kubernetes, such as 16Mi.
+// Size formats a number of bytes as Kubernetes does, such as 16Mi.
 func Size(bytes int) string {
 	switch {
 	case bytes >= 1<<20 && bytes%(1<<20) == 0:
@@ -59,7 +59,7 @@ func Size(bytes int) string {
 	return strconv.Itoa(bytes)
 }
 
-// ShortList returns names, or their number if they are too long.
+// ShortList returns names, or their number if the list is too long.
 func ShortList(names []string, length int) string {
 	text := Listed(names)
 	if len(text) > length {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// SelfSigned returns a certificate that is signed by itself, and its key.
+// SelfSigned returns a self-signed certificate and its key.
 func SelfSigned(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

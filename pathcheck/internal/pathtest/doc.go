@@ -1,2 +1,2 @@
-// Package pathtest holds what tests of several packages of pathcheck share: certificates, and servers of raw connections.
+// Package pathtest holds code that the tests of several pathcheck packages share: certificates, and servers for raw connections.
 package pathtest

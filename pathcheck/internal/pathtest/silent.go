@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Silent returns a URL that no connection gets a response from, as if a NetworkPolicy dropped the packets: nothing accepts connections, and
-// no more of them fit into the queue.
+// Silent returns a URL from which no connection gets a response, as if a NetworkPolicy dropped the packets: nothing accepts connections,
+// and the queue is full.
 func Silent(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)
@@ -36,7 +36,7 @@ func Silent(t *testing.T) string {
 	return ""
 }
 
-// Refusing returns a URL that refuses connections.
+// Refusing returns a URL whose server refuses connections.
 func Refusing(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)

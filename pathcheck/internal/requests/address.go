@@ -12,13 +12,13 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// maxOthers is how many headers are tested that are not in the table, and maxName the maximum length of their names.
+// maxOthers is the maximum number of tested headers that are not in the table, and maxName the maximum length of their names.
 const maxOthers, maxName = 4, 64
 
-// addressHeader is a header in which proxies report the address of the client.
+// addressHeader is a header in which proxies report the client's address.
 type addressHeader struct {
 	name string
-	fact string // whether a client can choose the address in it
+	fact string // reports whether a client can choose the address in the header
 }
 
 // addressHeaders returns the table. Applications read them in about this order.
@@ -45,14 +45,14 @@ func addressHeaders() []addressHeader {
 	}
 }
 
-// decideAddress decides whether the address of the client arrives, and how.
+// decideAddress decides whether the client's address arrives, and how.
 func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 	sent := local.String()
 	facts := func(value, by, received string) []fact.Fact {
 		return []fact.Fact{
-			fact.New("client.address", value, sent, received, "whether the address from which this program sends arrives, as the address of "+
-				"the connection or in a header; replaced means another address, such as of a NAT, a node or a load balancer"),
-			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
+			fact.New("client.address", value, sent, received, "whether the address from which this program sends arrives, in a header or as the "+
+				"connection's address; replaced means another address, such as a NAT's, a node's or a load balancer's"),
+			fact.New("client.address.by", by, sent, received, "what reports the client's address to the application"),
 		}
 	}
 	if e.Peer() == local {
@@ -91,7 +91,7 @@ func namesOf(headers []addressHeader) (names []string) {
 	return names
 }
 
-// otherHeaders returns the headers that are not in the table and report the address of the client: gateways can be configured to use any.
+// otherHeaders returns headers that are not in the table but report the client's address: gateways can be configured to use any header.
 func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	known := namesOf(addressHeaders())
 	for name := range e.Headers {
@@ -103,14 +103,14 @@ func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	return names[:min(len(names), maxOthers)]
 }
 
-// isOfClients reports whether a header can be about a client, and be sent. A server chooses the name. Headers about servers can have the same
-// address.
+// isOfClients reports whether a header can describe a client, and can be sent. A server chooses the name. Headers that describe servers can
+// contain the same address.
 func isOfClients(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
 		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")
 }
 
-// reportedAddresses returns the addresses of clients in a header. Unknown and obfuscated ones (RFC 7239, 6.2 and 6.3) are none.
+// reportedAddresses returns the client addresses in a header. It omits unknown and obfuscated ones (RFC 7239, 6.2 and 6.3).
 func reportedAddresses(header string, e *wire.Description) (addresses []netip.Addr) {
 	for _, each := range e.Reported(header, "for") {
 		addresses = append(addresses, addressesIn(each)...)
@@ -118,7 +118,7 @@ func reportedAddresses(header string, e *wire.Description) (addresses []netip.Ad
 	return addresses
 }
 
-// addressesIn returns the addresses in an element of a header, with or without ports.
+// addressesIn returns the addresses in an element of a header. They may have ports.
 func addressesIn(element string) (addresses []netip.Addr) {
 	for part := range strings.FieldsFuncSeq(element, func(r rune) bool { return strings.ContainsRune(" ;=\"", r) }) {
 		addresses = append(addresses, parseAddress(part)...)
@@ -126,8 +126,8 @@ func addressesIn(element string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// parseAddress parses an address, maybe with a port. CloudFront writes the port of an IPv6 address without brackets, so that there are two
-// readings.
+// parseAddress parses an address with an optional port. CloudFront writes an IPv6 address with a port without brackets, so that there are
+// two possible readings.
 func parseAddress(text string) (addresses []netip.Addr) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return []netip.Addr{at.Addr().Unmap().WithZone("")}

@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// largestBody is what is sent at most. The Echo describes bodies of up to describedBody, and of larger ones only the digest.
+	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody. For larger ones, it sends
+	// only the digest.
 	largestBody, describedBody = 16 << 20, 8 << 20
-	// pause is how long a request or a response is interrupted, to see whether what came before arrives meanwhile.
+	// pause is the time for which a request or a response is interrupted, to see whether the part before the pause arrives meanwhile.
 	pause = 1500 * time.Millisecond
 )
 
-// ExamineBody examines what happens to bodies of requests, and to ranges.
+// ExamineBody examines what happens to request bodies, and to ranges.
 func ExamineBody(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange, examineBodyLimit)
 }
@@ -31,7 +32,7 @@ func examineBodyLimit(ctx context.Context, g *run.Group) error {
 }
 
 func bodyLadder() ladder {
-	return ladder{"body.max", "body.max.by", "the largest body that arrives whole, of those that are tried",
+	return ladder{"body.max", "body.max.by", "the largest of the tried bodies that arrives whole",
 		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
 		func(size int) *wire.Request {
 			path := run.PlainPath
@@ -43,7 +44,7 @@ func bodyLadder() ladder {
 		}, fact.Size, arrivedWhole}
 }
 
-// arrivedWhole reports whether the Echo received a body of a size as it was sent.
+// arrivedWhole reports whether the Echo received a body of a given size as it was sent.
 func arrivedWhole(size int, o run.Outcome) bool {
 	sum := sha256.Sum256(wire.Filler(size))
 	switch e := o.Described(); {
@@ -66,7 +67,7 @@ func examineChunks(ctx context.Context, g *run.Group) error {
 }
 
 func decideChunks(sent int, o run.Outcome) fact.Fact {
-	const name, meaning = "body.chunked", "whether a body arrives that was sent in chunks, without Content-Length"
+	const name, meaning = "body.chunked", "whether a body that was sent in chunks, without Content-Length, arrives"
 	text := fact.Size(sent) + " bytes in chunks"
 	e := o.Described()
 	switch {
@@ -80,7 +81,7 @@ func decideChunks(sent int, o run.Outcome) fact.Fact {
 	return fact.New(name, fact.Kept, text, text, meaning)
 }
 
-// examineRequestBuffer interrupts a body, and finds out by the clock of the Echo whether the header arrived meanwhile.
+// examineRequestBuffer interrupts a body, and uses the Echo's clock to determine whether the header arrived meanwhile.
 func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	offset, err := clock(ctx, g)
 	if err != nil {
@@ -90,7 +91,7 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // what was read decides
+	defer func() { _ = s.Close() }() // only the data read so far matters
 	last, err := sendInterrupted(ctx, s)
 	if err != nil {
 		return err
@@ -103,9 +104,9 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns how much the clock of the Echo is ahead, at least: a request arrives before its response.
+// clock returns the minimum time by which the Echo's clock is ahead: a request arrives before its response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
-	const requests = 3 // the quickest decides
+	const requests = 3 // the quickest one counts
 	for i := range requests {
 		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
 		if err != nil {
@@ -120,7 +121,7 @@ func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	return ahead, nil
 }
 
-// sendInterrupted sends a body of two chunks with a pause between them, and returns when the second one was sent.
+// sendInterrupted sends a body of two chunks with a pause between them, and returns the time at which the second one was sent.
 func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err error) {
 	if err := wire.WriteChunk(s, wire.Filler(1000)); err != nil {
 		return last, nil //nolint:nilerr // a proxy may have responded
@@ -137,10 +138,10 @@ func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err e
 	return last, nil
 }
 
-// decideRequestBuffer compares when the header arrived with when the last chunk was sent, by the same clock.
+// decideRequestBuffer compares the time at which the header arrived with the time at which the last chunk was sent, on the same clock.
 func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	const name = "body.request"
-	const meaning = "whether a request arrives while its body is sent, or when a proxy has all of it; uploads of long streams require the first"
+	const meaning = "whether a request arrives while its body is sent, or once a proxy has all of it; uploads of long streams need the former"
 	const sent = "two chunks with a pause between them"
 	e := o.Described()
 	switch {
@@ -152,7 +153,7 @@ func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent", meaning)
 }
 
-// examineExpect announces a body, and sends it when it is asked for.
+// examineExpect announces a body, and sends it when the server asks for it.
 func examineExpect(ctx context.Context, g *run.Group) error {
 	body := wire.Filler(100)
 	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: run.PlainPath,
@@ -160,7 +161,7 @@ func examineExpect(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // what was read decides
+	defer func() { _ = s.Close() }() // only the data read so far matters
 	status, err := awaitContinue(ctx, s)
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func examineExpect(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// awaitContinue returns the status that comes before the body was sent, or 0 if none comes in time.
+// awaitContinue returns the status that arrives before the body is sent, or 0 if none arrives in time.
 func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
 	awaited := s.SetReadDeadline(time.Now().Add(pause))
 	if _, err := s.Reader.Peek(1); err != nil || awaited != nil {
@@ -191,9 +192,9 @@ func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
 	if err := s.SetReadDeadline(time.Now().Add(wire.Timeout)); err != nil {
 		return 0, err
 	}
-	response, err := http.ReadResponse(s.Reader, nil) //nolint:bodyclose // it ends with the connection
+	response, err := http.ReadResponse(s.Reader, nil) //nolint:bodyclose // the body ends with the connection
 	if err != nil {
-		return 0, nil //nolint:nilerr // the next read returns it
+		return 0, nil //nolint:nilerr // the next read returns the error
 	}
 	return response.StatusCode, nil
 }
@@ -213,7 +214,7 @@ func decideExpect(status int, o run.Outcome) fact.Fact {
 	return fact.New(name, "sent by proxy", sent, "the request without Expect", meaning)
 }
 
-// examineRange asks for a range of a description, where the Echo serves no ranges, and then of a body where it does.
+// examineRange requests a range of a description, for which the Echo serves no ranges, and then of a body for which it does.
 func examineRange(ctx context.Context, g *run.Group) error {
 	const all = "bytes=0-999999"
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineClient examines who a client seems to be behind the proxies.
+// ExamineClient examines what the client appears to be after the proxies.
 func ExamineClient(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineAddress, examineSpoofing, examineStripping, examineTracing)
 }
@@ -21,7 +21,7 @@ func examineAddress(_ context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineStripping declares what proxies add as a matter of the connection, which a proxy removes.
+// examineStripping names the headers that proxies add in the Connection header, which makes a proxy remove them.
 func examineStripping(ctx context.Context, g *run.Group) error {
 	var added []string
 	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},
@@ -64,15 +64,15 @@ func decideStripping(added []string, o run.Outcome) fact.Fact {
 type identifier struct {
 	fact, meaning string
 	sent          wire.Field
-	part          string // which must remain
+	part          string // the part that must remain
 }
 
 func identifiers() []identifier {
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	return []identifier{
-		{"client.requestID", "whether the X-Request-Id of a client is kept, and whether a proxy generates one for a request without",
+		{"client.requestID", "whether a client's X-Request-Id is kept, and whether a proxy generates one if a request has none",
 			wire.Field{Name: "X-Request-Id", Value: "pathcheck-1"}, "pathcheck-1"},
-		{"client.traceparent", "whether the trace of a client goes on, and whether a proxy begins one for a request without",
+		{"client.traceparent", "whether a client's trace continues, and whether a proxy begins one if a request has none",
 			wire.Field{Name: "Traceparent", Value: "00-" + traceID + "-00f067aa0ba902b7-01"}, traceID},
 	}
 }

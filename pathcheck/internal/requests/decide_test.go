@@ -13,14 +13,14 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// came returns the outcome of a request that the Echo described so.
+// came returns the outcome of a request that the Echo described. change changes the description.
 func came(change func(*wire.Description)) run.Outcome {
 	e := &wire.Description{Path: run.PlainPath, Host: "a", Method: "GET", Proto: "HTTP/1.1", Headers: http.Header{}}
 	change(e)
 	return run.Outcome{Response: &wire.Response{Status: 200, Description: e, Proven: true, Header: http.Header{}}}
 }
 
-// refused returns the outcome of a request to which the path responded itself.
+// refused returns the outcome of a request to which a proxy in the path responded itself.
 func refused(how string) run.Outcome { return run.Outcome{Refusal: how} }
 
 func expectValue(t *testing.T, what string, f fact.Fact, want string) {
@@ -117,7 +117,7 @@ func TestDecideHTTP2(t *testing.T) {
 	expectValue(t, "down to HTTP/1.1", decideHTTP2(came(func(*wire.Description) {}).Response, nil), "HTTP/1.1")
 }
 
-// TestDecideAddress reads what gateways document that they send.
+// TestDecideAddress uses headers that gateways send according to their documentation.
 func TestDecideAddress(t *testing.T) {
 	local := netip.MustParseAddr("192.0.2.7")
 	for name, c := range map[string]struct {
@@ -195,7 +195,7 @@ func TestDecideSpoofing(t *testing.T) {
 	expectValue(t, "refused", decideStripping(added, refused("400")), "refused 400")
 }
 
-// TestDecideReported reads what gateways report of the URL https://shop.example:8443/.
+// TestDecideReported uses headers in which gateways report the URL https://shop.example:8443/.
 func TestDecideReported(t *testing.T) {
 	target := &wire.Target{Scheme: "https", Host: "shop.example:8443", Name: "shop.example"}
 	for name, c := range map[string]struct {

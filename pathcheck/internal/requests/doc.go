@@ -1,2 +1,3 @@
-// Package requests examines what an echo server receives: their headers, paths, bodies and limits, and who their client seems to be.
+// Package requests examines the requests that an echo server receives: their headers, paths, bodies and limits, and what their client
+// appears to be.
 package requests

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestParseForwarded reads the header Forwarded as RFC 7239 writes it.
+// TestParseForwarded parses the Forwarded header as RFC 7239 defines it.
 func TestParseForwarded(t *testing.T) {
 	of := func(lines ...string) *wire.Description {
 		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
@@ -35,7 +35,8 @@ func TestParseForwarded(t *testing.T) {
 	}
 }
 
-// TestPathProbes_stayBelow checks that no path leads elsewhere, even if dot segments are resolved after escapes are decoded.
+// TestPathProbes_stayBelow checks that no path leads outside of the Echo's path, even if dot segments are resolved after escapes are
+// decoded.
 func TestPathProbes_stayBelow(t *testing.T) {
 	for _, probe := range pathProbes() {
 		depth := 0

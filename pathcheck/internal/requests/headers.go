@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ordinaryHeaders are the headers that proxies may remove or change.
+// ordinaryHeaders returns headers that proxies may remove or change.
 func ordinaryHeaders() []wire.Field {
 	return wire.Fields(
 		"Accept-Language", "de", "Authorization", "Basic cGF0aDpjaGVjaw==", "Cookie", "pathcheck=1", "Origin", "http://pathcheck.example",
@@ -31,7 +31,7 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 	}
 	e := o.Described()
 	if e == nil {
-		g.Add(fact.Refused("request.headers.removed", "a request with the headers of browsers", o.Refusal, "which headers do not arrive"))
+		g.Add(fact.Refused("request.headers.removed", "a request with typical browser headers", o.Refusal, "which headers do not arrive"))
 		return nil
 	}
 	all := slices.Concat(sent, g.Headers)
@@ -40,7 +40,7 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// ownHeaders are the headers that each request has.
+// ownHeaders returns the headers that every request has.
 func ownHeaders() []string {
 	return []string{proof.RequestHeader, "User-Agent", "Accept", "Connection", "Host"}
 }
@@ -57,7 +57,7 @@ func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {
 		"which headers do not arrive")
 }
 
-// isHop reports whether a header is for the next server alone (RFC 9110, 7.6.1).
+// isHop reports whether a header is only for the next server (RFC 9110, 7.6.1).
 func isHop(name string) bool {
 	return slices.Contains([]string{"Connection", "Te", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade"},
 		http.CanonicalHeaderKey(name))
@@ -93,12 +93,12 @@ func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
 }
 
 func decideCase(sent string, e *wire.Description) fact.Fact {
-	const name, meaning = "request.headers.case", "whether names of headers keep their case; applications must not depend on it, but some do"
+	const name, meaning = "request.headers.case", "whether header names keep their case; applications must not depend on it, but some do"
 	received := e.NameAsSent(sent)
 	value := fact.Changed
 	switch received {
 	case "":
-		value = "not reported" // the request arrived by HTTP/2, which has only lower case
+		value = "not reported" // the request arrived over HTTP/2, which has only lower case
 	case sent:
 		value = fact.Kept
 	case strings.ToLower(sent):
@@ -127,7 +127,7 @@ func decideOrder(sent []string, e *wire.Description) fact.Fact {
 	return fact.Detail(fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "), meaning))
 }
 
-// decideTwice decides what becomes of a header that was sent twice, with the values 1 and 2.
+// decideTwice decides what happens to a header that was sent twice, with the values 1 and 2.
 func decideTwice(sent string, e *wire.Description) fact.Fact {
 	received := e.Values(sent)
 	value := fact.Changed
@@ -144,22 +144,22 @@ func decideTwice(sent string, e *wire.Description) fact.Fact {
 		value = fact.Dropped
 	}
 	return fact.New("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "),
-		"what becomes of a header that is there twice")
+		"what happens to a header that occurs twice")
 }
 
-// examineUnderscores sends a header that some servers mistake for another with hyphens.
+// examineUnderscores sends a header that some servers mistake for one with hyphens.
 func examineUnderscores(ctx context.Context, g *run.Group) error {
 	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"},
-		"whether a header arrives whose name has underscores")
+		"whether a header with underscores in its name arrives")
 }
 
 // examineBytes sends a header whose value is not ASCII.
 func examineBytes(ctx context.Context, g *run.Group) error {
 	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"},
-		"whether a header arrives whose value is not ASCII")
+		"whether a header with a value that is not ASCII arrives")
 }
 
-// examineField sends a header, and adds what becomes of it.
+// examineField sends a header, and adds the fact that describes what happens to it.
 func examineField(ctx context.Context, g *run.Group, name string, sent wire.Field, meaning string) error {
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: []wire.Field{sent}},
 		func(o run.Outcome) fact.Fact { return decideField(name, sent, meaning, o) })

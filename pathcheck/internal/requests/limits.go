@@ -12,23 +12,24 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ladder is a limit that is searched for: sizes from small to large, up to the largest that an Echo can be configured to take, and beyond.
+// ladder describes the search for a limit: sizes from small to large, up to the largest that an Echo can be configured to accept, and
+// beyond.
 type ladder struct {
 	fact, by, meaning string
 	sizes             []int
 	request           func(size int) *wire.Request
 	text              func(size int) string
-	arrived           func(size int, o run.Outcome) bool // whether the Echo received it whole
+	arrived           func(size int, o run.Outcome) bool // reports whether the Echo received it whole
 }
 
 func headerLadders() []ladder {
 	return []ladder{
-		{"request.headers.size", "request.headers.size.by", "the largest header that arrives, of those that are tried",
+		{"request.headers.size", "request.headers.size.by", "the largest of the tried headers that arrives",
 			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
 			}, fact.Size, headerArrived},
-		{"request.headers.number", "request.headers.number.by", "how many headers arrive at most, of those that are tried",
+		{"request.headers.number", "request.headers.number.by", "the most headers that arrive, among the tried numbers",
 			[]int{20, 40, 60, 80, 100},
 			func(size int) *wire.Request {
 				fields := make([]wire.Field, size)
@@ -37,7 +38,7 @@ func headerLadders() []ladder {
 				}
 				return &wire.Request{Path: run.PlainPath, Fields: fields}
 			}, strconv.Itoa, headersArrived},
-		{"request.url.size", "request.url.size.by", "the longest path that arrives, of those that are tried",
+		{"request.url.size", "request.url.size.by", "the longest of the tried paths that arrives",
 			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath + "/" + strings.Repeat("x", size)}
@@ -74,14 +75,14 @@ func examineHeaderLimits(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// Who limits what arrives.
+// The sources of a limit.
 const (
 	byNone  = fact.None
 	byProxy = "proxy"
 	byEcho  = "Echo"
 )
 
-// climb sends larger and larger requests until one is refused, and adds the facts.
+// climb sends requests of increasing size until one is refused, and adds the facts.
 func climb(ctx context.Context, g *run.Group, l ladder) error {
 	largest := 0
 	for _, each := range l.sizes {
@@ -106,7 +107,7 @@ func climb(ctx context.Context, g *run.Group, l ladder) error {
 	return nil
 }
 
-// decide returns the facts for the largest size that arrived, and how a larger one was refused, if one was.
+// decide returns the facts for the largest size that arrived, and the reason why a larger one was refused, if any.
 func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
 	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {

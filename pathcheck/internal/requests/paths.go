@@ -9,10 +9,10 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// pathProbe is a URL path that proxies could change. All are below the path of the Echo, whatever is done to their dot segments.
+// pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
 type pathProbe struct {
 	fact, path string
-	forms      map[string]string // what a changed path means
+	forms      map[string]string // maps changed paths to values of the fact
 	meaning    string
 	detail     bool
 }
@@ -21,17 +21,17 @@ func pathProbes() []pathProbe {
 	const under = run.PlainPath + "/"
 	return []pathProbe{
 		{"request.path.encodedSlash", under + "a%2Fb", map[string]string{under + "a/b": "decoded", under + "a%252Fb": "encoded twice"},
-			"whether an escaped slash remains one segment; names of branches and images can have it", false},
+			"whether a segment with an escaped slash remains one segment; names of branches and images can contain one", false},
 		{"request.path.encoding", under + "%7Ea%41", map[string]string{under + "~aA": "decoded"},
-			"whether characters remain escaped that need not be", true},
+			"whether unnecessarily escaped characters remain escaped", true},
 		{"request.path.dots", under + "a/../b", map[string]string{under + "b": "resolved"},
 			"whether dot segments arrive; a proxy that routes by URL path must resolve them as the application does", false},
 		{"request.path.encodedDots", under + "a/%2e%2e/b", map[string]string{under + "b": "resolved", under + "a/../b": "decoded"},
 			"the same for escaped dots", false},
 		{"request.path.doubleSlash", under + "a//b", map[string]string{under + "a/b": "merged"}, "whether two slashes remain two", false},
 		{"request.path.case", under + "aB%c3%a9", map[string]string{under + "aB%C3%A9": "escapes in upper case", under + "ab%c3%a9": "lower"},
-			"whether the case of letters and of escapes remains", false},
-		{"request.path.parameters", under + "a;v=1/b", map[string]string{under + "a/b": fact.Dropped}, "whether parameters of a segment remain",
+			"whether letters and escapes keep their case", false},
+		{"request.path.parameters", under + "a;v=1/b", map[string]string{under + "a/b": fact.Dropped}, "whether a segment keeps its parameters",
 			true},
 	}
 }
@@ -58,10 +58,10 @@ func decidePrefix(sent, received string) fact.Fact {
 	case "":
 		value = "removed"
 	}
-	return fact.New("request.path.prefix", value, sent+"/", received+"/", "whether the path of the URL arrives before that of a request")
+	return fact.New("request.path.prefix", value, sent+"/", received+"/", "whether the URL's path arrives as the prefix of a request's path")
 }
 
-// decidePath compares a path with what arrived of it below the path that the Echo has behind the proxies.
+// decidePath compares a path with the one that arrived, below the path that the Echo has behind the proxies.
 func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// report is what proxies report of the URL: its scheme, its host or its port.
+// report describes a part of the URL that proxies report: its scheme, its host or its port.
 type report struct {
 	fact, by, meaning string
 	want              []string
-	headers           []string // the first that a request has counts
-	parameter         string   // of Forwarded
+	headers           []string // the first one in a request counts
+	parameter         string   // in Forwarded
 }
 
 func reports(t *wire.Target) []report {
@@ -23,7 +23,7 @@ func reports(t *wire.Target) []report {
 		port = map[string]string{"http": "80", "https": "443"}[t.Scheme]
 	}
 	secure := map[string]string{"http": "off", "https": "on"}[t.Scheme]
-	const list = "; a list, such as https, http, is what two proxies make, and many applications cannot read it"
+	const list = "; two proxies make a list, such as https, http, which many applications cannot read"
 	return []report{
 		{"client.proto", "client.proto.by", "whether proxies report the scheme of the URL, which applications use for links and cookies" + list,
 			[]string{t.Scheme, secure}, []string{"X-Forwarded-Proto", "Forwarded", "X-Forwarded-Scheme", "X-Forwarded-Protocol", "X-Scheme",
@@ -35,7 +35,7 @@ func reports(t *wire.Target) []report {
 	}
 }
 
-// decideReported decides whether proxies report the URL of the client as it is.
+// decideReported decides whether proxies report the client's URL correctly.
 func decideReported(t *wire.Target, e *wire.Description) (facts []fact.Fact) {
 	for _, each := range reports(t) {
 		value, by, received := each.decide(e)
@@ -62,7 +62,7 @@ func (r *report) decide(e *wire.Description) (value, by, received string) {
 			return slices.ContainsFunc(r.want, func(want string) bool { return strings.EqualFold(want, value) })
 		}
 		switch {
-		case len(values) > 1 && name != "Forwarded": // whose elements are a list by design
+		case len(values) > 1 && name != "Forwarded": // the elements of Forwarded are a list by design
 			return "list", name, received
 		case slices.ContainsFunc(values, isRight):
 			return "reported", name, received

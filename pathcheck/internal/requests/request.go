@@ -22,8 +22,8 @@ func examineMethods(ctx context.Context, g *run.Group) error {
 		fact, meaning string
 		methods       []string
 	}{
-		{"request.method", "whether the methods of applications arrive", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
-		{"request.methodOther", "whether other methods arrive, of diagnosis, of WebDAV and unknown ones", []string{"TRACE", "PROPFIND", "BREW"}},
+		{"request.method", "whether common methods arrive", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
+		{"request.methodOther", "whether other methods arrive: for diagnosis, WebDAV and unknown ones", []string{"TRACE", "PROPFIND", "BREW"}},
 	} {
 		outcomes := map[string]run.Outcome{}
 		for _, method := range each.methods {
@@ -38,7 +38,7 @@ func examineMethods(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideMethods decides which methods are refused or changed. The response to HEAD does not have the method.
+// decideMethods decides which methods are refused or changed. The response to HEAD does not contain the method.
 func decideMethods(name, meaning string, outcomes map[string]run.Outcome) fact.Fact {
 	var sent, received, refused, others []string
 	for method, o := range outcomes {
@@ -66,10 +66,10 @@ func decideMethods(name, meaning string, outcomes map[string]run.Outcome) fact.F
 	return fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "), meaning)
 }
 
-// examineVersions finds out the version of HTTP in which requests arrive.
+// examineVersions determines the HTTP version in which requests arrive.
 func examineVersions(ctx context.Context, g *run.Group) error {
 	g.Add(fact.New("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto,
-		"the version of HTTP with which a request of HTTP/1.1 arrives; with HTTP/1.0 there are no chunks, and no connections that remain open"))
+		"the version with which an HTTP/1.1 request arrives; HTTP/1.0 has neither chunks nor connections that remain open"))
 	a, err := g.DoHTTP2(ctx, &wire.Request{Path: run.PlainPath})
 	if ended := run.Over(ctx, err); ended != nil {
 		return ended
@@ -94,7 +94,7 @@ func decideHTTP2(a *wire.Response, err error) fact.Fact {
 	return fact.New("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto, meaning)
 }
 
-// oddQuery has what proxies could sort, merge or drop.
+// oddQuery contains parameters that proxies could sort, merge or drop.
 const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 
 func examineQuery(ctx context.Context, g *run.Group) error {
@@ -102,7 +102,7 @@ func examineQuery(ctx context.Context, g *run.Group) error {
 }
 
 func decideQuery(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "request.query", oddQuery, "whether the query arrives as it was sent, duplicates, order and escapes included"
+	const name, sent, meaning = "request.query", oddQuery, "whether the query arrives as it was sent, including duplicates, order and escapes"
 	e := o.Described()
 	if e == nil {
 		return fact.Refused(name, sent, o.Refusal, meaning)
@@ -129,7 +129,7 @@ func decideHost(sent string, e *wire.Description) fact.Fact {
 		value = fact.Kept
 	}
 	return fact.New("request.host", value, "Host: "+sent, "Host: "+e.Host,
-		"whether the host of the URL arrives, which applications use for links; X-Forwarded-Host may have it instead")
+		"whether the URL's host, which applications use for links, arrives; X-Forwarded-Host may contain it instead")
 }
 
 // examineTrailers sends a field after the body.
@@ -141,7 +141,7 @@ func examineTrailers(ctx context.Context, g *run.Group) error {
 }
 
 func decideTrailers(sent wire.Field, o run.Outcome) fact.Fact {
-	const name, meaning = "request.trailers", "whether a field after the body arrives, such as the status of a call of gRPC"
+	const name, meaning = "request.trailers", "whether a field after the body, such as the status of a gRPC call, arrives"
 	e := o.Described()
 	if e == nil {
 		return fact.Refused(name, sent.String(), o.Refusal, meaning)

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// spoofed is an address that no client has (RFC 5737), and the others are a host and a scheme that no URL has.
+// spoofed is an address that no client has (RFC 5737). spoofedHost and spoofedScheme are a host and a scheme that no URL has.
 const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "spoofed"
 
 // spoofing is a header that a client could set as if it were a proxy.
@@ -21,13 +21,13 @@ type spoofing struct {
 	sent          []wire.Field
 }
 
-// spoofings returns the headers to test: all of the table, and others in which this path reports the address.
+// spoofings returns the headers to test: all in the table, and others in which this path reports the address.
 func spoofings(others []string) (all []spoofing) {
 	for _, each := range addressHeaders() {
 		value, meaning := spoofed, "whether a client can choose the address in "+each.name
 		switch each.name {
 		case "X-Forwarded-For":
-			meaning += "; in front means that the real one follows it"
+			meaning += "; the value in front means that the real address follows it"
 		case "Forwarded":
 			value = "for=" + spoofed
 		case "Cloudfront-Viewer-Address":
@@ -49,7 +49,8 @@ func spoofings(others []string) (all []spoofing) {
 			wire.Fields("X-Forwarded-Proto", spoofedScheme)})
 }
 
-// examineSpoofing sends all of them at once. If that is refused, each alone shows which is.
+// examineSpoofing sends all of these headers at once. If the request is refused, it sends each header alone to determine which one is
+// refused.
 func examineSpoofing(ctx context.Context, g *run.Group) error {
 	plain := g.Known.Plain
 	all := spoofings(otherHeaders(plain.Local.Addr(), plain.Description))
@@ -81,7 +82,7 @@ func (s *spoofing) matters(plain *wire.Description) bool {
 	return slices.Contains(most, s.fact) || slices.ContainsFunc(s.sent, func(f wire.Field) bool { return plain.Has(f.Name) })
 }
 
-// decideSpoofing decides whether a spoofed value arrives, and whether something follows it.
+// decideSpoofing decides whether a spoofed value arrives, and whether another value follows it.
 func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	sent := describeFields(s.sent)
 	e := o.Described()
@@ -99,7 +100,7 @@ func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	return fact.New(s.fact, value, sent, describeFields(received), s.meaning)
 }
 
-// placeOfSpoofed returns whether the last element of a list is spoofed, another one, or none: then it is empty.
+// placeOfSpoofed returns which element of a list is spoofed: the last one, another one, or "" if none is.
 func placeOfSpoofed(header string, e *wire.Description) (place string) {
 	for _, each := range e.Reported(header, "for") {
 		isSpoofed := each == spoofedHost || each == spoofedScheme || slices.Contains(addressesIn(each), netip.MustParseAddr(spoofed))

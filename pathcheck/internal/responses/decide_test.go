@@ -17,8 +17,8 @@ func TestDecideRetries(t *testing.T) {
 	pods := podCounts{}
 	a, b := &wire.Description{Pod: "a"}, &wire.Description{Pod: "b"}
 	pods.add(a, 2, true)  // the second attempt at a
-	pods.add(a, 3, false) // a question
-	pods.add(b, 2, false) // one attempt at b, and a question
+	pods.add(a, 3, false) // a lookup
+	pods.add(b, 2, false) // one attempt at b, and a lookup
 	pods.add(b, 3, false)
 	if pods.total() != 3 {
 		t.Errorf("%v are %d attempts", pods, pods.total())
@@ -122,7 +122,7 @@ func TestDecideEnd(t *testing.T) {
 	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
 }
 
-// refused returns the outcome of a request to which the path responded itself.
+// refused returns the outcome of a request to which a proxy in the path responded itself.
 func refused(how string) run.Outcome { return run.Outcome{Refusal: how} }
 
 func expectValue(t *testing.T, what string, f fact.Fact, want string) {

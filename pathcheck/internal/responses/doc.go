@@ -1,3 +1,3 @@
-// Package responses examines what a client receives: responses, streams, WebSockets and gRPC calls, and how a proxy spreads and
-// retries requests.
+// Package responses examines what a client receives: responses, streams, WebSockets and gRPC calls, and how a proxy balances and retries
+// requests.
 package responses

@@ -16,15 +16,15 @@ import (
 
 const (
 	grpcType = "application/grpc"
-	// events is how many responses a stream has that is asked for, one each eventInterval.
+	// events is the number of responses in a requested stream, one each eventInterval.
 	events        = 3
 	eventInterval = time.Second
 )
 
-// ExamineGRPC makes calls of gRPC.
+// ExamineGRPC makes gRPC calls.
 func ExamineGRPC(ctx context.Context, g *run.Group) error {
 	if g.Base != "" {
-		return run.NotApplicable("calls of gRPC have no path before their own, and could lead to another server: the URL has one")
+		return run.NotApplicable("the URL has a path, but gRPC calls have no path prefix and could reach another server")
 	}
 	a, err := g.DoHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
 	if ended := run.Over(ctx, err); ended != nil {
@@ -43,7 +43,7 @@ func ExamineGRPC(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// call returns the request of a call with one message.
+// call returns the request for a call with one message.
 func call(method string, data []byte) *wire.Request {
 	framed := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data)))
 	return &wire.Request{Method: "POST", Path: method, Body: append(framed, data...),
@@ -60,15 +60,15 @@ func message(text string, numbers ...uint64) []byte {
 }
 
 func decideUnary(a *wire.Response, err error) fact.Fact {
-	const name, sent = "grpc.unary", "a call of gRPC"
-	const meaning = "whether calls of gRPC arrive and come back, with the trailers that contain their status"
+	const name, sent = "grpc.unary", "a gRPC call"
+	const meaning = "whether gRPC calls arrive, and responses come back with the trailers that contain the status"
 	switch {
 	case err != nil:
 		return fact.New(name, fact.No, sent, "nothing: "+err.Error(), meaning)
 	case !a.Proven:
 		return fact.Refused(name, sent, a.Refusal(), meaning)
 	case a.Header.Get("Content-Type") != grpcType:
-		return fact.New(name, fact.No, sent, "a request that is not one of gRPC", meaning+"; a proxy forwards requests by HTTP/1")
+		return fact.New(name, fact.No, sent, "a request that is not a gRPC call", meaning+"; a proxy forwards requests over HTTP/1")
 	case a.Trailers.Get("Grpc-Status") == "":
 		return fact.New(name, "no trailers", sent, "a response without grpc-status", meaning)
 	case a.Trailers.Get("Grpc-Status") != "0" || !bytes.Contains(a.Body, []byte("pathcheck")):
@@ -77,7 +77,7 @@ func decideUnary(a *wire.Response, err error) fact.Fact {
 	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0", meaning)
 }
 
-// serverStream makes a call whose responses come at intervals, and returns when they came.
+// serverStream makes a call whose responses arrive at intervals, and returns the times at which they arrived.
 func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
@@ -97,7 +97,7 @@ func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	return readUntil(response.Body, events, began, readMessage)
 }
 
-// readMessage reads a message of gRPC.
+// readMessage reads a gRPC message.
 func readMessage(r io.Reader) error {
 	var prefix [5]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
@@ -117,5 +117,5 @@ func decideStream(arrivals []time.Duration) fact.Fact {
 		f.Value = fact.No
 	}
 	return fact.New("grpc.stream", f.Value, "a message each second", f.Received,
-		"whether the messages of a stream of gRPC arrive when they are sent")
+		"whether the messages in a gRPC stream arrive when they are sent")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// latencyRequests is how many requests are measured.
+// latencyRequests is the number of requests that are measured.
 const latencyRequests = 20
 
-// ExamineLatency measures how long responses take through the path, and without the proxies if there is a URL for that.
+// ExamineLatency measures how long responses take through the path and, if there is a URL for that, without the proxies.
 func ExamineLatency(ctx context.Context, g *run.Group) error {
 	took, err := measure(ctx, g.Client)
 	if err != nil {
@@ -29,7 +29,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	t.Source, t.Certificate = g.Source, g.Certificate // but no headers: they are for the proxies
+	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, which are for the proxies
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)
@@ -38,7 +38,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// measure sends requests one after the other, and returns how long their responses took.
+// measure sends requests one after the other, and returns the times that their responses took.
 func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 	var all []time.Duration
 	for range latencyRequests {
@@ -50,14 +50,14 @@ func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 		case err != nil:
 			return nil, fmt.Errorf("no response: %s", wire.RefusalOf(err))
 		case !a.Proven:
-			return nil, errors.New("something else than the Echo responds: " + a.Refusal())
+			return nil, errors.New("something other than the Echo responds: " + a.Refusal())
 		}
 		all = append(all, a.Took)
 	}
 	return all, nil
 }
 
-// decideLatency returns the median, and the longest of the hundredth part, which of so few is the longest.
+// decideLatency returns the median and the 99th percentile, which is the maximum for so few requests.
 func decideLatency(name, how string, took []time.Duration) []fact.Fact {
 	slices.Sort(took)
 	var facts []fact.Fact
@@ -66,7 +66,7 @@ func decideLatency(name, how string, took []time.Duration) []fact.Fact {
 		value  time.Duration
 	}{{".p50", took[(len(took)-1)/2]}, {".p99", took[len(took)-1]}} {
 		facts = append(facts, fact.Detail(fact.New(name+each.suffix, milliseconds(each.value), fmt.Sprintf("%d requests", len(took)), "",
-			"how long a response takes "+how+", on a connection that is open")))
+			"how long a response takes "+how+", on an open connection")))
 	}
 	return facts
 }

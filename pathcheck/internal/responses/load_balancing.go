@@ -12,13 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// separateRequests is how many requests find out which pods respond, and connectionRequests how many share a connection.
+// separateRequests is the number of requests on separate connections that determine which pods respond, and connectionRequests the number
+// of requests that share one connection.
 const (
 	separateRequests   = 20
 	connectionRequests = 6
 )
 
-// seen is where requests arrived.
+// seen records where requests arrived.
 type seen struct {
 	pods, peers map[string]int
 	responses   int
@@ -42,7 +43,7 @@ func (s *seen) add(o run.Outcome) {
 	}
 }
 
-// ExamineLoadBalancing sends requests on connections of their own, and on one.
+// ExamineLoadBalancing sends requests on separate connections, and on a shared one.
 func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 	each := newSeen()
 	for range separateRequests {
@@ -60,19 +61,19 @@ func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// shareConnection sends requests on one connection, for as long as it remains open.
+// shareConnection sends requests on one connection as long as it remains open.
 func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	all := newSeen()
 	s, err := g.Open(ctx, &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.Close() }() // what was read decides
+	defer func() { _ = s.Close() }() // only the data read so far matters
 	for number := 1; ; number++ {
 		a, err := g.Read(s, wire.MaxBody)
 		if err != nil {
 			all.closed = true
-			return all, run.Over(ctx, err) // that it is closed is what was to find out
+			return all, run.Over(ctx, err) // the closed connection is a result, not an error
 		}
 		if !a.Proven {
 			return all, nil
@@ -93,16 +94,16 @@ func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	}
 }
 
-// decideLoadBalancing compares requests on connections of their own with those on one.
+// decideLoadBalancing compares requests on separate connections with requests on a shared one.
 func decideLoadBalancing(each, shared *seen) []fact.Fact {
-	sent := fmt.Sprintf("%d requests, each on a connection of its own", separateRequests)
+	sent := fmt.Sprintf("%d requests, each on a separate connection", separateRequests)
 	together := fmt.Sprintf("%d requests on one connection", connectionRequests)
 	open := fact.Yes
 	if shared.closed {
 		open = fact.No
 	}
 	facts := []fact.Fact{fact.New("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses),
-		"whether a proxy leaves the connection of a client open for more requests")}
+		"whether a proxy leaves a client's connection open for more requests")}
 	upstream := "new each time"
 	switch {
 	case each.peers[""] > 0:
@@ -111,22 +112,22 @@ func decideLoadBalancing(each, shared *seen) []fact.Fact {
 		upstream = "reused"
 	}
 	facts = append(facts, fact.Detail(fact.New("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)),
-		"whether requests of different connections arrive on the same connection; the Echo then cannot balance by connections")))
+		"whether requests from different connections arrive on the same connection; if so, balancing by connection has no effect")))
 	if each.pods[""] > 0 || each.responses == 0 {
-		return append(facts, fact.New("loadBalancing.pods", "not reported", sent, "no names of pods", "how many pods respond"))
+		return append(facts, fact.New("loadBalancing.pods", "not reported", sent, "no pod names", "how many pods respond"))
 	}
 	pods := fact.New("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods), "how many pods respond")
 	return append(facts, fact.Detail(pods), fact.Detail(decideAffinity(each, shared)))
 }
 
 func decideAffinity(each, shared *seen) fact.Fact {
-	const name, meaning = "loadBalancing.affinity", "whether requests of the same client go to the same pod"
+	const name, meaning = "loadBalancing.affinity", "whether requests from the same client go to the same pod"
 	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
 	switch {
 	case len(each.cookies) > 0:
 		return fact.New(name, "cookie", "", "the cookie "+fact.Listed(each.cookies)+"; "+received, meaning)
 	case len(each.pods) == 1:
-		return fact.New(name, "one pod", "", received+": there is one pod, or the address of the client decides", meaning)
+		return fact.New(name, "one pod", "", received+": there is only one pod, or the client's address determines the pod", meaning)
 	case len(shared.pods) == 1 && shared.responses > 1:
 		return fact.New(name, "connection", "", received, meaning)
 	}

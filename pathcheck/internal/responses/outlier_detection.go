@@ -10,11 +10,12 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// failures is how many failures in a row should make a proxy stop using a pod, if it ever does. Most count to five.
+// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies do so after
+// five.
 const failures = 10
 
-// ExamineOutlierDetection makes the Echo fail, and finds out whether proxies stop using its pods, which other clients also need. It runs
-// only if it is named.
+// ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. Other clients also need these pods, so
+// the group runs only if it is named.
 func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	if g.Known.Full {
 		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
@@ -26,7 +27,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 		}
 		g.Add(decideRetries("retries.reset", "GET", "a reset of the connection", attempts))
 	} else {
-		g.Skip("retries.reset", "requests cannot have the Echo reset a connection, which requires spec.server.controls: Full")
+		g.Skip("retries.reset", "requests cannot make the Echo reset a connection, which requires spec.server.controls: Full")
 	}
 	for range failures {
 		if _, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "?echo.status=503"}); err != nil {
@@ -44,7 +45,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// noMoreResponses adds the fact that the Echo no longer responds, which is why the group ends, unless it ends because the run is over.
+// noMoreResponses adds the fact that the Echo no longer responds. If the group ends because the run is over, it adds nothing.
 func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	if run.Over(ctx, err) == nil {
 		g.Add(decideOutlierDetection(nil, nil))
@@ -52,9 +53,9 @@ func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	return err
 }
 
-const outlierDetectionMeaning = "whether a proxy stops using pods for a while that respond with 503, or whose connections break"
+const outlierDetectionMeaning = "whether a proxy temporarily stops using pods that respond with 503, or whose connections break"
 
-// respondingPods returns which pods respond to some requests.
+// respondingPods returns the pods that respond to several requests.
 func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, error) {
 	all := newSeen()
 	for range failures {
@@ -67,13 +68,14 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 	return all, nil
 }
 
-// decideOutlierDetection compares which pods responded while they failed and afterwards; nil means that none does any more.
+// decideOutlierDetection compares the pods that responded during the failures with those that responded afterwards; nil means that none
+// responds any more.
 func decideOutlierDetection(before, after *seen) fact.Fact {
 	const name = "outlierDetection"
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)
 	switch {
 	case after == nil:
-		return fact.New(name, "all", sent, "no response of the Echo any more", outlierDetectionMeaning)
+		return fact.New(name, "all", sent, "no more responses from the Echo", outlierDetectionMeaning)
 	case len(after.pods) < len(before.pods):
 		return fact.New(name, strconv.Itoa(len(before.pods)-len(after.pods)), sent,
 			describeCounts(before.pods)+"; then "+describeCounts(after.pods), outlierDetectionMeaning)

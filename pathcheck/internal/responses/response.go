@@ -19,7 +19,7 @@ func ExamineResponse(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineResponseHeaders, examineEvents, examineStatuses, examineCompression, examineEarlyHints, examineCaching)
 }
 
-// testHeader is a header that the Echo is asked to add.
+// testHeader is a header that a request asks the Echo to add.
 const testHeader = "X-Test-Pathcheck"
 
 func examineResponseHeaders(ctx context.Context, g *run.Group) error {
@@ -33,14 +33,14 @@ func examineResponseHeaders(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	if o.Refusal != "" {
-		g.Add(fact.Refused("response.headers.removed", path, o.Refusal, "which headers of a response do not arrive"))
+		g.Add(fact.Refused("response.headers.removed", path, o.Refusal, "which response headers do not arrive"))
 		return nil
 	}
 	g.Add(decideResponseHeaders(want, o.Header)...)
 	return nil
 }
 
-// echoHeaders are the headers that each response of an Echo has, without the values that an Echo can choose.
+// echoHeaders returns the headers that every response from an Echo has, without the values that an Echo can choose.
 func echoHeaders() []wire.Field {
 	return wire.Fields("Content-Type", "", "Cache-Control", "", "Vary", "", "Date", "", "X-Content-Type-Options", "nosniff",
 		"Content-Security-Policy", "default-src 'none'; sandbox")
@@ -68,14 +68,15 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	slices.Sort(texts)
 	received := strings.Join(texts, "; ")
 	return []fact.Fact{
-		fact.New("response.headers.removed", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
+		fact.New("response.headers.removed", fact.Listed(lost), "", fact.DescribeLost(lost), "which response headers do not arrive"),
 		fact.New("response.headers.added", fact.Listed(added), "", received,
-			"which headers a response has that an Echo does not send by default; a proxy adds them, or the Echo itself (spec.response.headers)"),
-		fact.New("response.headers.changed", fact.Listed(other), "", received, "which headers of a response arrive with another value"),
+			"which response headers an Echo does not send by default; a proxy adds them, or the Echo itself (spec.response.headers)"),
+		fact.New("response.headers.changed", fact.Listed(other), "", received, "which response headers arrive with another value"),
 	}
 }
 
-// examineStatuses asks for statuses. Few of them are such that proxies stop using a server that often responds with them.
+// examineStatuses requests responses with several status codes. Only a few of these could make proxies stop using a server that responds
+// with them often.
 func examineStatuses(ctx context.Context, g *run.Group) error {
 	if reason := run.Controls(g.Known); reason != "" {
 		g.Skip("response.status", reason)
@@ -93,7 +94,7 @@ func examineStatuses(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideStatuses decides which responses with a status do not arrive as the Echo sends them.
+// decideStatuses decides for which status codes responses do not arrive as the Echo sends them.
 func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 	var sent, received, replaced []string
 	for status, o := range outcomes {
@@ -102,7 +103,7 @@ func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 		switch {
 		case o.Refusal != "":
 			replaced = append(replaced, text)
-			received = append(received, text+": "+o.Refusal+" of a proxy")
+			received = append(received, text+": "+o.Refusal+" from a proxy")
 		case o.Status != status:
 			replaced = append(replaced, text)
 			received = append(received, text+": "+strconv.Itoa(o.Status))
@@ -117,13 +118,13 @@ func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 		value = "replaced " + fact.ShortList(replaced, fact.MaxValue-len("replaced "))
 	}
 	return fact.New("response.status", value, strings.Join(sent, " "), strings.Join(received, " "),
-		"whether errors arrive as the application sends them, or proxies replace them by pages of their own")
+		"whether errors arrive as the application sends them, or proxies replace them with their own pages")
 }
 
 func examineCompression(ctx context.Context, g *run.Group) error {
 	path := run.PlainPath
 	if g.Known.Controls {
-		path += "?echo.size=32768" // proxies do not compress what is short
+		path += "?echo.size=32768" // proxies do not compress short responses
 	}
 	return g.Examine(ctx, &wire.Request{Path: path, Fields: wire.Fields("Accept-Encoding", "gzip, br, zstd")}, decideCompression)
 }
@@ -147,14 +148,14 @@ func decideCompression(o run.Outcome) fact.Fact {
 
 func examineEarlyHints(ctx context.Context, g *run.Group) error {
 	if !g.Known.Full {
-		g.Skip("response.earlyHints", "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
+		g.Skip("response.earlyHints", "requests cannot make the Echo send a response with status 103, which requires spec.server.controls: Full")
 		return nil
 	}
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath + "?echo.early-hints=true"}, decideEarlyHints)
 }
 
 func decideEarlyHints(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "response.earlyHints", "103, then 200", "whether a response with status 103 arrives before the other one"
+	const name, sent, meaning = "response.earlyHints", "103, then 200", "whether a response with status 103 arrives before the final one"
 	switch {
 	case o.Refusal != "":
 		return fact.Refused(name, sent, o.Refusal, meaning)
@@ -175,12 +176,12 @@ func examineCaching(ctx context.Context, g *run.Group) error {
 
 func decideCaching(second run.Outcome) fact.Fact {
 	const name, sent = "response.cached", "the same request twice"
-	const meaning = "whether a proxy responds from a cache; an Echo forbids it, unless spec.response.headers has another Cache-Control"
+	const meaning = "whether a proxy responds from a cache; an Echo forbids it unless spec.response.headers sets another Cache-Control"
 	switch {
 	case second.Refusal == fact.RefusedByCache:
 		return fact.New(name, fact.Yes, sent, "the first response again", meaning)
 	case second.Refusal != "":
 		return fact.Refused(name, sent, second.Refusal, meaning)
 	}
-	return fact.New(name, fact.No, sent, "two responses of the Echo", meaning)
+	return fact.New(name, fact.No, sent, "two responses from the Echo", meaning)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is how many requests for each pod that is known ask the pods of an Echo how often they have received a nonce, and maxLookups how
-// many at most. With so many, it is unlikely that a pod is left out where pods are chosen by chance.
+// lookups is the number of requests, for each known pod, that ask an Echo's pods how often they have received a nonce, and maxLookups the
+// maximum number of such requests. With so many requests, it is unlikely that random load balancing leaves out a pod.
 const lookups, maxLookups = 4, 24
 
 // ExamineRetries makes the Echo respond with 503, and counts how often a proxy sends the request again.
@@ -26,7 +26,7 @@ func ExamineRetries(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// countAttempts sends a request and returns how often the pods of the Echo have received it.
+// countAttempts sends a request and returns how often the Echo's pods have received it.
 func countAttempts(ctx context.Context, g *run.Group, method, query string) (int, error) {
 	nonce := wire.NewNonce()
 	pods := podCounts{}
@@ -49,11 +49,11 @@ func countAttempts(ctx context.Context, g *run.Group, method, query string) (int
 	return pods.total(), nil
 }
 
-// podCounts is how often each pod has received a request, without those that ask for it.
+// podCounts holds how often each pod has received a request, not counting lookups.
 type podCounts map[string]int
 
-// add counts what a pod has received according to its response. Only the first response of a pod counts, because each question is a
-// request, too.
+// add records how often a pod has received the request according to its response. Only a pod's first response counts, because every lookup
+// is also a request.
 func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	pod := ""
 	if e != nil {
@@ -68,7 +68,8 @@ func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	c[pod] = attempt
 }
 
-// total returns how often all pods have received the request, 0 if it is not known: one that is not known may have received it, too.
+// total returns how often all pods together have received the request, or 0 if that is not known, because an unknown pod may also have
+// received it.
 func (c podCounts) total() (total int) {
 	for _, each := range c {
 		total += each

@@ -12,18 +12,18 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineEvents reads a stream of events. The Echo sends one each second.
+// examineEvents reads an event stream. The Echo sends one event each second.
 func examineEvents(ctx context.Context, g *run.Group) error {
 	const enough = 3
 	s, err := g.Open(ctx, &wire.Request{Path: "/-/sse", Fields: wire.Fields("Accept", "text/event-stream")})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // it does not end by itself
+	defer func() { _ = s.Close() }() // the stream does not end on its own
 	if err := s.SetReadDeadline(time.Now().Add(enough * 2 * time.Second)); err != nil {
 		return err
 	}
-	response, interim, err := s.ReadHeader() //nolint:bodyclose // it ends with the connection
+	response, interim, err := s.ReadHeader() //nolint:bodyclose // the body ends with the connection
 	if err != nil {
 		if wire.RefusalOf(err) == "time out" && ctx.Err() == nil {
 			g.Add(decideEvents(nil))
@@ -36,7 +36,7 @@ func examineEvents(ctx context.Context, g *run.Group) error {
 	g.Judge(a, s.Nonce)
 	if o, err := g.Outcome(ctx, a, nil); err != nil || o.Refusal != "" {
 		if o.Refusal != "" {
-			g.Add(fact.Refused("response.stream", "GET /-/sse", o.Refusal, "whether a stream of events arrives"))
+			g.Add(fact.Refused("response.stream", "GET /-/sse", o.Refusal, "whether an event stream arrives"))
 		}
 		return err
 	}
@@ -63,10 +63,10 @@ func readEvent(r io.Reader) error {
 	return errors.New("the event is too long")
 }
 
-// decideEvents judges by when events arrive that were sent a second apart.
+// decideEvents compares the times at which events arrive that were sent a second apart.
 func decideEvents(arrivals []time.Duration) fact.Fact {
 	const name, sent = "response.stream", "an event each second"
-	const meaning = "whether parts of a response arrive when they are sent, or a proxy holds them until it has enough"
+	const meaning = "whether parts of a response arrive when they are sent, or a proxy buffers them"
 	var texts []string
 	for _, each := range arrivals {
 		texts = append(texts, each.Round(100*time.Millisecond).String())
@@ -81,7 +81,7 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	return fact.New(name, "streamed", sent, received, meaning)
 }
 
-// readUntil reads pieces until enough of them came or the deadline passes, and returns when each came.
+// readUntil reads pieces until enough have arrived or the deadline passes, and returns the time at which each arrived.
 func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < enough {
 		if err := read(body); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineTimeouts asks for a response that takes as long as the Echo can delay one.
+// ExamineTimeouts requests a response with the longest delay that the Echo supports.
 func ExamineTimeouts(ctx context.Context, g *run.Group) error {
 	const delay = 30 * time.Second
 	began := time.Now()

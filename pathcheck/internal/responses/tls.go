@@ -27,13 +27,13 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	state := g.Known.Plain.TLS
 	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
 	g.Add(fact.New("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version),
-		"the version of TLS that the server chooses for a client that supports all"),
+		"the TLS version that the server chooses for a client that supports all versions"),
 		fact.Detail(fact.New("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
-			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the server chooses, which also depends on the machine of the client")))
+			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the server chooses, which also depends on the client's hardware")))
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
-// decideTrust judges a chain as a client would that trusts the roots.
+// decideTrust judges a chain as a client that trusts the roots would.
 func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, now time.Time) []fact.Fact {
 	if len(chain) == 0 {
 		return nil
@@ -54,8 +54,8 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 	days := int(math.Floor(leaf.NotAfter.Sub(now).Hours() / 24))
 	return []fact.Fact{
 		fact.New("tls.trust", trust, "", reason,
-			"whether clients trust the certificate: by the authorities of browsers and those that were given"),
-		fact.New("tls.name", match, name, names, "whether the certificate is for the host of the URL"),
+			"whether clients that trust the browsers' authorities and the given ones trust the certificate"),
+		fact.New("tls.name", match, name, names, "whether the certificate is for the URL's host"),
 		fact.Detail(fact.New("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain),
 			"how many certificates the server sends; without the intermediate ones, some clients do not trust the first")),
 		fact.Detail(fact.New("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339),
@@ -90,7 +90,7 @@ func describeChain(chain []*x509.Certificate) string {
 	return strings.Join(names, " < ")
 }
 
-// handshake connects with settings, and sends no request.
+// handshake connects with changed settings, and sends no request.
 func handshake(ctx context.Context, g *run.Group, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
@@ -103,7 +103,7 @@ func handshake(ctx context.Context, g *run.Group, change func(*tls.Config), prot
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = connection.Close() }() // nothing was written
+	defer func() { _ = connection.Close() }() // no data was written
 	config := g.TLSConfig(protocols...)
 	change(config)
 	secured := tls.Client(connection, config)
@@ -131,7 +131,7 @@ func examineProtocols(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineOldest finds the oldest version of TLS that the path takes.
+// examineOldest determines the oldest TLS version that the path accepts.
 func examineOldest(ctx context.Context, g *run.Group) error {
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
 		_, err := handshake(ctx, g, func(c *tls.Config) {
@@ -145,14 +145,14 @@ func examineOldest(ctx context.Context, g *run.Group) error {
 		}
 		if err == nil {
 			g.Add(fact.New("tls.minVersion", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
-				"the oldest version of TLS that the server accepts; versions before 1.2 are not safe"))
+				"the oldest TLS version that the server accepts; versions before 1.2 are not safe"))
 			return nil
 		}
 	}
 	return nil
 }
 
-// examineEnd finds out whether the Echo sees the TLS of the client, another one, or none.
+// examineEnd determines whether the Echo receives the client's TLS connection, another TLS connection, or one without TLS.
 func examineEnd(ctx context.Context, g *run.Group) error {
 	e := g.Known.Plain.Description
 	if e == nil || e.TLS == nil {
@@ -174,9 +174,9 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideEnd compares what the Echo reports of TLS with what a client negotiated that has at most TLS 1.2, if it could.
+// decideEnd compares the TLS version that the Echo reports with the version that a client with at most TLS 1.2 negotiated, if it could.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
-	const name, meaning = "tls.ends", "where the TLS of the client ends: at a proxy, at the Echo, or both, with another connection between them"
+	const name, meaning = "tls.ends", "where the client's TLS ends: at a proxy, at the Echo, or both, with another TLS connection between them"
 	switch {
 	case plain == nil:
 		return fact.New(name, "not reported", "", "", meaning)

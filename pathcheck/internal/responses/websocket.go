@@ -38,7 +38,7 @@ func examineUpgrade(ctx context.Context, g *run.Group) (*wire.Description, error
 		g.Add(decideUpgrade(o))
 	}
 	if connection != nil {
-		defer func() { _ = connection.CloseNow() }() // it needs no closing handshake
+		defer func() { _ = connection.CloseNow() }() // the connection needs no closing handshake
 	}
 	if err != nil || o.Refusal != "" || o.Status != http.StatusSwitchingProtocols {
 		return nil, err
@@ -69,7 +69,7 @@ func examineMessages(ctx context.Context, g *run.Group, c *websocket.Conn, faile
 	return nil
 }
 
-// readHandshake reads the first message of the Echo, which it was asked for.
+// readHandshake reads the Echo's first message, which the request asked for.
 func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, error) {
 	c.SetReadLimit(wire.MaxBody)
 	_, data, err := c.Read(ctx)
@@ -84,11 +84,11 @@ func decideUpgrade(o run.Outcome) fact.Fact {
 	case o.Status == http.StatusSwitchingProtocols:
 		return fact.New(name, fact.Yes, sent, sent, meaning)
 	}
-	return fact.New(name, fact.No, sent, "a request without Upgrade, or one of HTTP/1.0", meaning+"; a proxy does not forward the header")
+	return fact.New(name, fact.No, sent, "a request without Upgrade, or an HTTP/1.0 request", meaning+"; a proxy does not forward the header")
 }
 
 func decideSubprotocol(received string) fact.Fact {
-	const name, sent, meaning = "websocket.subprotocol", "pathcheck", "whether the sub-protocol of a WebSocket arrives"
+	const name, sent, meaning = "websocket.subprotocol", "pathcheck", "whether a WebSocket's subprotocol arrives"
 	if received == sent {
 		return fact.Detail(fact.New(name, fact.Kept, sent, received, meaning))
 	}
@@ -96,7 +96,7 @@ func decideSubprotocol(received string) fact.Fact {
 }
 
 func decideMessages(size int, err error) fact.Fact {
-	const name, meaning = "websocket.messages", "whether messages come back as they were sent, short and long ones"
+	const name, meaning = "websocket.messages", "whether short and long messages come back as they were sent"
 	sent := "messages of up to " + sizeText(size)
 	if err == nil {
 		return fact.New(name, fact.Kept, sent, sent, meaning)
@@ -106,7 +106,7 @@ func decideMessages(size int, err error) fact.Fact {
 
 func sizeText(bytes int) string { return fact.Size(bytes) + "B" }
 
-// exchangeMessage sends a text and reads it back. The path may have made several frames of it (RFC 6455, 5.4).
+// exchangeMessage sends a text and reads it back. The path may have split it into several frames (RFC 6455, 5.4).
 func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
 	c.SetReadLimit(int64(len(data)))
 	if err := c.Write(ctx, websocket.MessageText, data); err != nil {

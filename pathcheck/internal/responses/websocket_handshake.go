@@ -12,21 +12,22 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// webSocketHandshake sends the handshake of a WebSocket as other requests are sent, and keeps the response.
+// webSocketHandshake sends a WebSocket handshake in the same form as other requests, and keeps the response.
 type webSocketHandshake struct {
 	group    *run.Group
 	response *wire.Response // nil if there was no response
-	err      error          // why there was none
+	err      error          // why there was no response
 }
 
-// dial opens a WebSocket. The library checks the response. The group knows the address, so that the URL means nothing.
+// dial opens a WebSocket. The library checks the response. The group knows the address, so the URL has no meaning.
 func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
 	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
 	return c, err
 }
 
-// RoundTrip implements http.RoundTripper. It returns no response that refuses the handshake, so that redirects are not followed.
+// RoundTrip implements http.RoundTripper. If a response refuses the handshake, it returns an error instead, so that redirects are not
+// followed.
 func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) {
 	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket")
 	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {
@@ -59,7 +60,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 // bufferedStream is a stream whose reader may have read more than the header.
 type bufferedStream struct{ *wire.Stream }
 
-// Read implements io.Reader. The library would take io.EOF for the end of a message.
+// Read implements io.Reader. It replaces io.EOF, which the library would interpret as the end of a message.
 func (s bufferedStream) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if errors.Is(err, io.EOF) {

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441), if the path announces that.
+// If the path announces support, examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441).
 func examineExtendedConnect(ctx context.Context, g *run.Group) error {
 	announced, a, err := g.ExtendedConnect(ctx, &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")})
 	if ended := run.Over(ctx, err); ended != nil {
@@ -37,7 +37,7 @@ func decideExtendedConnect(announced bool, a *wire.Response, err error) fact.Fac
 	case !a.Proven:
 		return fact.Refused(name, sent, a.Refusal(), meaning)
 	case a.Status/100 != 2:
-		return fact.New(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", and then "+strconv.Itoa(a.Status)+" of the Echo", meaning)
+		return fact.New(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo", meaning)
 	}
 	return fact.New(name, fact.Yes, sent, announcement+", and a WebSocket", meaning)
 }

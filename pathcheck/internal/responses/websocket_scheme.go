@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme uses the handshake that was received. If there is none, it sends one to a path that describes requests: proxies treat it as
-// the handshake of a WebSocket, but the Echo does not.
+// examineScheme uses the handshake that the Echo received. If there is none, it sends one to a path that describes requests: proxies treat
+// the request as a WebSocket handshake, but the Echo does not.
 func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
 	if received != nil {
 		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))
@@ -26,10 +26,10 @@ func examineScheme(ctx context.Context, g *run.Group, received *wire.Description
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: fields}, decideScheme)
 }
 
-// decideScheme returns the scheme that proxies report of a handshake.
+// decideScheme returns the scheme that proxies report for a handshake.
 func decideScheme(o run.Outcome) fact.Fact {
-	const name, sent = "websocket.proto", "the handshake of a WebSocket"
-	const meaning = "the scheme that proxies report of a handshake: http, https, ws or wss; applications that know only http and https " +
+	const name, sent = "websocket.proto", "a WebSocket handshake"
+	const meaning = "the scheme that proxies report for a handshake: http, https, ws or wss; applications that know only http and https " +
 		"reject others"
 	e := o.Described()
 	if e == nil {
@@ -39,7 +39,7 @@ func decideScheme(o run.Outcome) fact.Fact {
 		values := e.Reported(header, "proto")
 		received := header + ": " + strings.Join(e.Values(header), "; ")
 		switch {
-		case len(values) > 1 && header != "Forwarded": // whose elements are a list by design
+		case len(values) > 1 && header != "Forwarded": // the elements of Forwarded are a list by design
 			return fact.New(name, "list", sent, received, meaning)
 		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
 			return fact.New(name, strings.ToLower(values[0]), sent, received, meaning)

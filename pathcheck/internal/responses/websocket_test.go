@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// hijackedResponse is a response whose connection is known after the handshake.
+// hijackedResponse is a response writer that records its connection when the handshake hijacks it.
 type hijackedResponse struct {
 	http.ResponseWriter
 	connection net.Conn
@@ -28,7 +28,7 @@ func (r *hijackedResponse) Hijack() (c net.Conn, buffered *bufio.ReadWriter, err
 	return r.connection, buffered, err
 }
 
-// sending returns a server of WebSockets that sends frames, whatever it receives, and then nothing more.
+// sending returns a WebSocket server that sends frames no matter what it receives, and then nothing more.
 func sending(frames string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hijacked := &hijackedResponse{ResponseWriter: w}
@@ -38,12 +38,12 @@ func sending(frames string) http.Handler {
 		}
 		defer func() { _ = c.CloseNow() }()
 		go func() {
-			_, _ = io.WriteString(hijacked.connection, frames) // the client may have closed already
+			_, _ = io.WriteString(hijacked.connection, frames) // the client may have closed the connection already
 			if tcp, ok := hijacked.connection.(*net.TCPConn); ok {
-				_ = tcp.CloseWrite() // if it fails, so does the client
+				_ = tcp.CloseWrite() // if it fails, the client fails, too
 			}
 		}()
-		_, _ = io.Copy(io.Discard, hijacked.connection) // what is not read would reset the connection
+		_, _ = io.Copy(io.Discard, hijacked.connection) // unread data would reset the connection
 	})
 }
 
@@ -58,7 +58,7 @@ func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	return &webSocketHandshake{group: &run.Group{Known: &run.Known{}, Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
 }
 
-// TestExchangeMessage reads what a path may make of a message (RFC 6455, 5.4).
+// TestExchangeMessage reads messages in the forms into which a path may change them (RFC 6455, 5.4).
 func TestExchangeMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		frames string
@@ -93,7 +93,7 @@ func TestExchangeMessage(t *testing.T) {
 	}
 }
 
-// TestWebSocketHandshake_redirect checks that a redirect is the response, and is not followed.
+// TestWebSocketHandshake_redirect checks that a redirect is kept as the response, and is not followed.
 func TestWebSocketHandshake_redirect(t *testing.T) {
 	var received atomic.Int64
 	h := handshakeWith(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

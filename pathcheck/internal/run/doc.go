@@ -1,2 +1,2 @@
-// Package run holds what the groups of a run share: what is known of the Echo, the outcomes of requests, and why a run ends.
+// Package run holds what the groups in a run share: the knowledge about the Echo, the outcomes of requests, and the reasons why a run ends.
 package run

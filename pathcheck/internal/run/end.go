@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Over returns why a run is over, if it is: then the outcome of a request is no fact about the path.
+// Over returns the reason why a run is over, or nil if it is not. Once it is over, the outcome of a request reveals nothing about the path.
 func Over(ctx context.Context, err error) error {
 	if wire.IsLimit(err) {
 		return err
@@ -21,12 +21,13 @@ var (
 	errInterrupted = errors.New("the run was interrupted")
 )
 
-// NotApplicable is the error of a group that cannot be tested in any run.
+// NotApplicable is the error for a group that cannot be tested in any run.
 type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// DeadlineIn returns the error of a run that takes too long or is interrupted, instead of those that follow from it.
+// If a run takes too long or is interrupted, DeadlineIn returns the error that says so, to be reported instead of the errors that follow
+// from it.
 func DeadlineIn(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:

@@ -18,21 +18,21 @@ type Group struct {
 	Skipped []fact.NotTested
 }
 
-// Skip says why a fact of the group could not be found out.
+// Skip records why a fact in the group could not be determined.
 func (g *Group) Skip(name, reason string) {
 	g.Skipped = append(g.Skipped, fact.NotTested{Name: name, Reason: reason})
 }
 
 func (g *Group) Add(facts ...fact.Fact) { g.Facts = append(g.Facts, facts...) }
 
-// Ask sends a request. If something else responds than the Echo, a plain request shows whether the Echo is still there. If it is not, the
-// error ends the group.
+// Ask sends a request. If something other than the Echo responds, Ask sends a plain request to check whether the Echo still responds. If it
+// does not, the error ends the group.
 func (g *Group) Ask(ctx context.Context, r *wire.Request) (Outcome, error) {
 	a, err := g.Do(ctx, r)
 	return g.Outcome(ctx, a, err)
 }
 
-// Examine sends a request, and adds the fact that a function makes of what came of it.
+// Examine sends a request, and adds the fact that a function derives from the outcome.
 func (g *Group) Examine(ctx context.Context, r *wire.Request, decide func(Outcome) fact.Fact) error {
 	o, err := g.Ask(ctx, r)
 	if err == nil {
@@ -58,21 +58,20 @@ func (g *Group) Outcome(ctx context.Context, a *wire.Response, err error) (Outco
 
 // Confirm returns an error unless the Echo responds to a plain request.
 func (g *Group) Confirm(ctx context.Context) error {
-	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // which no cache has
+	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // a path that no cache has stored
 	if ended := Over(ctx, err); ended != nil {
 		return ended
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("the Echo does not respond any more: %s", wire.RefusalOf(err))
+		return fmt.Errorf("the Echo no longer responds: %s", wire.RefusalOf(err))
 	case !a.Proven:
-		return fmt.Errorf("the Echo does not respond any more: the response %d does not prove that it comes from it", a.Status)
+		return fmt.Errorf("the Echo no longer responds: the response %d does not prove that it comes from the Echo", a.Status)
 	}
 	return nil
 }
 
-// Interrupted returns why a stream that ended with an error is no fact about the path, if it is none: the run is over, or the Echo has
-// gone.
+// Interrupted returns an error if a stream did not end because of the path, but because the run is over or the Echo no longer responds.
 func (g *Group) Interrupted(ctx context.Context, err error) error {
 	if ended := Over(ctx, err); ended != nil || err == nil {
 		return ended
@@ -80,7 +79,7 @@ func (g *Group) Interrupted(ctx context.Context, err error) error {
 	return g.Confirm(ctx)
 }
 
-// Each examines parts of a group, until one cannot go on.
+// Each examines the parts of a group until one of them returns an error.
 func (g *Group) Each(ctx context.Context, parts ...func(context.Context, *Group) error) error {
 	for _, part := range parts {
 		if err := part(ctx, g); err != nil {

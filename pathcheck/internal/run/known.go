@@ -8,33 +8,33 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Known is what the first requests have found out.
+// Known holds what the first requests have revealed about the Echo.
 type Known struct {
 	Plain    *wire.Response // the response to a plain request
-	Base     string         // the path of the Echo as it arrives
+	Base     string         // the Echo's path as it arrives
 	describe bool           // whether responses describe requests
 	Controls bool           // whether requests can control responses
-	Full     bool           // whether they can control all
+	Full     bool           // whether they can control everything
 }
 
-// PlainPath is the path of a plain request, below the path of the Echo.
+// PlainPath is the path of a plain request, below the Echo's path.
 const PlainPath = "/pathcheck"
 
-// Nothing is what a group needs that can always be tested.
+// Nothing is for a group that needs nothing, so that it can always be tested.
 func Nothing(*Known) string { return "" }
 
-// Descriptions returns why a group cannot be tested that needs responses that describe requests, or "".
+// Descriptions is for a group that needs responses that describe requests. It returns the reason why the group cannot be tested, or "".
 func Descriptions(k *Known) string {
 	if !k.describe {
-		return "the responses of the Echo do not describe requests, because it has a body of its own (spec.response.body)"
+		return "the Echo's responses do not describe requests, because it has a fixed body (spec.response.body)"
 	}
 	return ""
 }
 
-// Controls returns why a group cannot be tested that needs to control responses, or "".
+// Controls is for a group that needs to control responses. It returns the reason why the group cannot be tested, or "".
 func Controls(k *Known) string {
 	if !k.Controls {
-		return "requests cannot control the responses of the Echo (spec.server.controls: None)"
+		return "requests cannot control the Echo's responses (spec.server.controls: None)"
 	}
 	return ""
 }
@@ -48,11 +48,11 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
-	c.Dial = a.Remote // whatever else DNS says of the name was not proven to be the Echo
+	c.Dial = a.Remote // no other address from DNS was proven to be the Echo
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
 		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)
-		for _, each := range c.Headers { // what this program sends is no work of the path
+		for _, each := range c.Headers { // the path did not add what this program sends
 			delete(a.Description.Headers, http.CanonicalHeaderKey(each.Name))
 		}
 	}
@@ -60,19 +60,19 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	return k, nil
 }
 
-// findControls finds out what requests can control.
+// findControls determines what requests can control.
 func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	const controls = PlainPath + "?echo.size=1"
 	controlled, err := c.Do(ctx, &wire.Request{Path: controls})
 	if err != nil || !controlled.Proven {
-		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // it may have failed by chance
+		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may have been accidental
 	}
 	if err != nil || !controlled.Proven {
-		return // a proxy refuses such queries, and the groups say so
+		return // a proxy refuses such queries, and the groups report that
 	}
 	k.Controls = controlled.Header.Get("X-Echo-Applied") != "" && controlled.Size == 1
 	if k.Controls {
-		const name = "Pathcheck-Full" // which spec.server.controls: Full alone lets a request set
+		const name = "Pathcheck-Full" // a request can set it only with spec.server.controls: Full
 		full, err := c.Do(ctx, &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"})
 		k.Full = err == nil && full.Proven && full.Header.Get(name) != ""
 	}

@@ -4,9 +4,9 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Outcome is what came of a request: the response of the Echo, or how a proxy refused it instead.
+// Outcome is the outcome of a request: the Echo's response, or a description of how a proxy refused the request instead.
 type Outcome struct {
-	*wire.Response        // nil if there was none
+	*wire.Response        // nil if there was no response
 	Refusal        string // such as "404" or "closed"; empty if the Echo responded
 }
 

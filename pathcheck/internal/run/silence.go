@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// serverFailure is the text of the error for SERVFAIL, which package net does not export.
+// serverFailure is the error text for SERVFAIL, which package net does not export.
 const serverFailure = "server misbehaving"
 
-// SilenceOf returns what was silent when a request to a URL failed. Only if nothing responded, it asks the Service of the same Echo, once,
-// unless its URL is empty.
+// SilenceOf returns what was silent when a request to a URL failed. Only if nothing responded, it queries the same Echo's Service once,
+// unless the Service's URL is empty.
 func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silence {
 	url := silentPart(err)
 	target, invalid := wire.ParseTarget(service, "")
@@ -28,11 +28,11 @@ func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silen
 	return withService(url, silentPart(err))
 }
 
-// withService returns what was silent, given what was when the URL and then the Service were asked.
+// withService returns what was silent, given what was silent when the URL and then the Service were queried.
 func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	switch {
 	case service == "" && url == pathverdict.SilentResolver:
-		return "" // the resolver responds to the name of the Service: a server behind it does not
+		return "" // the resolver responds for the Service's name: only an upstream server of it does not
 	case service == "":
 		return url
 	case url == pathverdict.SilentResolver && service == url:
@@ -41,8 +41,8 @@ func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	return pathverdict.SilentAll
 }
 
-// silentPart returns which part of a request was silent, the resolver or the address. A refused connection is a response of a server, but
-// none of a resolver.
+// silentPart returns which part of a request was silent, the resolver or the address. A refused connection counts as a response from a
+// server, but not as one from a resolver.
 func silentPart(err error) pathverdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -57,8 +57,8 @@ func silentPart(err error) pathverdict.Silence {
 	return ""
 }
 
-// isUnreachable reports whether a connection failed because of what is between the pod and the server: packets cannot get there, or are not
-// allowed to.
+// isUnreachable reports whether a connection failed because of the network between the pod and the server: packets cannot reach the server,
+// or are not allowed to.
 func isUnreachable(err error) bool {
 	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
 		if errors.Is(err, code) {

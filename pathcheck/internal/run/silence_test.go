@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// The names that the resolver of the tests knows, and what it responds: nothing, NXDOMAIN or SERVFAIL.
+// The names that the tests' resolver knows. It responds with nothing, NXDOMAIN or SERVFAIL.
 const (
 	nameSilent   = "http://silent.test."
 	nameUnknown  = "http://unknown.test."
@@ -28,7 +28,7 @@ func TestSilenceOf(t *testing.T) {
 		resolver     string // its address
 		url, service string
 		want         pathverdict.Silence
-		asked        int // how often the Service was
+		asked        int // how often the Service was queried
 	}{
 		"a URL that refuses":                    {url: refused, service: service},
 		"a URL that hangs up":                   {url: open, service: service},
@@ -82,7 +82,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// useResolver has names looked up at an address, or at a resolver that responds with errors or not at all, depending on the name.
+// useResolver makes lookups use the resolver at an address, or a resolver that responds with errors or not at all, depending on the name.
 func useResolver(t *testing.T, address string) {
 	t.Helper()
 	if address == "" {
@@ -91,7 +91,7 @@ func useResolver(t *testing.T, address string) {
 	before := net.DefaultResolver
 	t.Cleanup(func() { net.DefaultResolver = before })
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		// A lookup outlives the test that asked: its dialer must not read what the next test replaces.
+		// A lookup outlives its test: its dialer must not read a variable that the next test replaces.
 		return (&net.Dialer{Resolver: &net.Resolver{}}).DialContext(ctx, "udp", address)
 	}}
 }
@@ -118,7 +118,7 @@ func serveErrors(t *testing.T) string {
 	return server.LocalAddr().String()
 }
 
-// rcode returns the code of the error that a query is responded with, zero for no response.
+// rcode returns the code of the error in the response to a query, or zero for no response.
 func rcode(query string) byte {
 	switch {
 	case strings.Contains(query, "unknown"):

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// noResponse is the error of a first request without a response.
+// noResponse is the error for a first request that gets no response.
 type noResponse struct {
 	address string
 	cause   error
@@ -23,10 +23,10 @@ func (n *noResponse) Error() string {
 	return "no response from " + n.address + ": " + networkReason(n.cause)
 }
 
-// Unwrap returns the error of the network.
+// Unwrap returns the network error.
 func (n *noResponse) Unwrap() error { return n.cause }
 
-// networkReason returns why there is no response, without what differs from one attempt to the next, as ports do.
+// networkReason returns the reason why there is no response, without data that differs between attempts, such as ports.
 func networkReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -34,7 +34,7 @@ func networkReason(err error) string {
 	switch {
 	case errors.As(err, &untrusted):
 		return "the certificate is not trusted (" + untrusted.Err.Error() +
-			"), so that the headers were not sent: name its authority by --ca-file"
+			"), so the headers were not sent: name its authority with --ca-file"
 	case errors.As(err, &dns) && dns.IsTimeout:
 		return "DNS does not respond"
 	case errors.As(err, &dns):
@@ -59,12 +59,12 @@ func stranger(c *wire.Client, a *wire.Response) error {
 			fact.Cut(fact.Printable(location), fact.MaxText))
 	}
 	if a.RejectedByEcho() {
-		return fmt.Errorf("the Echo rejects the first request with %d: the headers that were given are too long", a.Status)
+		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)
 	}
 	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 		return fmt.Errorf("%s: if the path requires a login, an API key or a client certificate, use --header-file or --cert", text)
 	}
-	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or an older one, "+
+	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or is an older one, "+
 		"or a proxy drops the headers %s or %s",
 		text, proof.RequestHeader, proof.ResponseHeader)
 }

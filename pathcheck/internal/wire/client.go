@@ -16,14 +16,14 @@ type Client struct {
 	Limits  *Limits
 	Echo    proof.Echo
 	Agent   string
-	Headers []Field // of each request, unless it has others of the same name
-	MaxTLS  uint16  // the latest version of TLS that is offered; 0 for any
+	Headers []Field // added to each request, except headers that the request already has
+	MaxTLS  uint16  // the latest TLS version that the client offers; 0 means any
 
 	mutex  sync.Mutex
 	nonces []string
 }
 
-// Check returns the header that asks for a proof.
+// Check returns the header that requests a proof.
 func (c *Client) Check(nonce string) Field {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -33,7 +33,7 @@ func (c *Client) Check(nonce string) Field {
 	return Field{proof.RequestHeader, c.Echo.Ask(nonce)}
 }
 
-// Judge finds out whether the Echo has sent a response, to this request or to an earlier one.
+// Judge determines whether a response comes from the Echo, to this request or to an earlier one.
 func (c *Client) Judge(a *Response, nonce string) {
 	values := a.Header.Values(proof.ResponseHeader)
 	if len(values) != 1 {
@@ -64,7 +64,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	}
 	deadline := time.Now().Add(cmp.Or(r.Timeout, Timeout))
 	setDeadline, raw := connection.SetDeadline(deadline), connection
-	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // reading and writing fail then
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // makes reading and writing fail
 	config := c.TLSConfig("http/1.1")
 	config.MaxVersion = c.MaxTLS
 	connection, err = c.secure(ctx, connection, config)
@@ -79,7 +79,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 		end()
 	}))
 	if err := s.Send(c.Header(r)); err != nil {
-		_ = s.Close() // writing has failed already
+		_ = s.Close() // writing has already failed
 		return nil, err
 	}
 	return s, nil
@@ -93,7 +93,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	}
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	defer func() { _ = s.Close() }() // what was read decides
+	defer func() { _ = s.Close() }() // only the data read so far matters
 	writing.Go(func() {
 		if r.Chunked || len(r.Body) > 0 {
 			_ = r.writeBody(s) // the server may have responded before the end of the body
@@ -102,7 +102,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	return c.Read(s, int64(len(r.Body))+MaxBody)
 }
 
-// Read reads the response to the request of a stream, and judges it.
+// Read reads the response to a stream's request, and judges it.
 func (c *Client) Read(s *Stream, limit int64) (*Response, error) {
 	a, err := s.readResponse(limit)
 	if err == nil {

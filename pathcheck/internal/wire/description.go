@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Description is how an echo server describes the request that it received.
+// Description is an echo server's description of the request that it received.
 type Description struct {
 	Path, Host, Method, Proto string
 	Headers                   http.Header
@@ -29,11 +29,11 @@ type Description struct {
 	Client struct{ RemoteAddress string }
 }
 
-// maxTexts is the largest number of names and values in the description of a request, several times as many as any request has that is
-// sent. Each takes much more memory than its bytes.
+// maxTexts is the maximum number of names and values in the description of a request, several times as many as any sent request has. Each
+// takes much more memory than its bytes.
 const maxTexts = 20_000
 
-// ParseDescription returns nil for what does not describe a request.
+// ParseDescription parses a description. It returns nil if the body does not describe a request.
 func ParseDescription(body []byte) *Description {
 	if bytes.Count(body, []byte{'"'}) > 2*maxTexts {
 		return nil
@@ -46,7 +46,7 @@ func ParseDescription(body []byte) *Description {
 	return e
 }
 
-// Peer returns the address that the connection of the echo server comes from, if it is known.
+// Peer returns the address from which the echo server's connection comes, if it is known.
 func (e *Description) Peer() netip.Addr {
 	address, err := netip.ParseAddrPort(e.Client.RemoteAddress)
 	if err != nil {
@@ -55,13 +55,13 @@ func (e *Description) Peer() netip.Addr {
 	return address.Addr().Unmap()
 }
 
-// Values returns the values of a header, whatever the case of its name.
+// Values returns a header's values. The case of the name does not matter.
 func (e *Description) Values(name string) []string { return e.Headers[http.CanonicalHeaderKey(name)] }
 
 // Has reports whether the echo server has received a header.
 func (e *Description) Has(name string) bool { return len(e.Values(name)) > 0 }
 
-// NameAsSent returns the name of a header as the echo server received it, which is known only for HTTP/1.
+// NameAsSent returns a header's name as the echo server received it, which is known only for HTTP/1.
 func (e *Description) NameAsSent(name string) string {
 	i := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(name, other) })
 	if i < 0 {

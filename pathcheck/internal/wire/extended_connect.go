@@ -18,12 +18,12 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// maxFrame is the maximum size of a frame of HTTP/2 that each server accepts (RFC 9113, 4.2), in bytes.
+// maxFrame is the maximum size of an HTTP/2 frame that every server accepts (RFC 9113, 4.2), in bytes.
 const maxFrame = 16 << 10
 
 var errStreamReset = errors.New("the stream was reset")
 
-// ExtendedConnect sends the handshake of a WebSocket over HTTP/2 (RFC 8441), which net/http cannot, if the server announces it. It reads
+// If the server announces support, ExtendedConnect sends a WebSocket handshake over HTTP/2 (RFC 8441), which net/http cannot send. It reads
 // no more than the header of the response.
 func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced bool, a *Response, err error) {
 	end, err := c.Limits.Begin(ctx)
@@ -36,7 +36,7 @@ func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced boo
 		return false, nil, err
 	}
 	raw := connection
-	defer func() { _ = raw.Close() }() // what was read decides
+	defer func() { _ = raw.Close() }() // only the data read so far matters
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	if err := raw.SetDeadline(time.Now().Add(Timeout)); err != nil {
 		return false, nil, err
@@ -61,7 +61,7 @@ func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced boo
 	return true, a, err
 }
 
-// readSettings begins a connection of HTTP/2, and reports whether the settings of the server announce extended CONNECT.
+// readSettings begins an HTTP/2 connection, and reports whether the server's settings announce extended CONNECT.
 func readSettings(c net.Conn) (framer *http2.Framer, announced bool, err error) {
 	if secured, ok := c.(*tls.Conn); ok && secured.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, false, errors.New("it is not negotiated")

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// ParseForwarded returns the parameters of the elements of a header Forwarded (RFC 7239, 4), which proxies append to one another. Names are
-// in lower case, and values without their quotes.
+// ParseForwarded returns the parameters of each element in a Forwarded header (RFC 7239, 4), to which proxies append elements. Names are in
+// lower case, and values have no quotes.
 func ParseForwarded(lines []string) []map[string]string {
 	var elements []map[string]string
 	for _, element := range splitUnquoted(strings.Join(lines, ","), ',') {
@@ -19,8 +19,8 @@ func ParseForwarded(lines []string) []map[string]string {
 	return elements
 }
 
-// Reported returns what proxies report in a header for this request: the elements of a list, in one line or several, or the values of a
-// parameter of Forwarded.
+// Reported returns the values that proxies report in a header of this request: the elements of a list, in one line or several, or the
+// values of a Forwarded parameter.
 func (e *Description) Reported(header, parameter string) (values []string) {
 	if header == "Forwarded" {
 		for _, element := range ParseForwarded(e.Values(header)) {

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// NewHTTP2 returns a transport for HTTP/2: over TLS if the URL has it, or else with prior knowledge.
+// NewHTTP2 returns a transport for HTTP/2: over TLS if the URL's scheme is https, otherwise with prior knowledge.
 func (c *Client) NewHTTP2() *http.Transport {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(c.Scheme == "https")
@@ -22,7 +22,7 @@ func (c *Client) NewHTTP2() *http.Transport {
 		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return c.Connect(ctx, c.Limits) }}
 }
 
-// DoHTTP2 sends a request by HTTP/2 on a connection of its own, and reads the response.
+// DoHTTP2 sends a request over HTTP/2 on a new connection, and reads the response.
 func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, Timeout))
 	defer cancel()
@@ -45,8 +45,8 @@ var (
 	errRetried = errors.New("it requests a retry")
 )
 
-// once returns a context for one attempt of a request: a transport of net/http sends one again by itself if a server ends the connection or
-// the stream, as often as that does. The function ends the context.
+// once returns a context for one attempt at a request: a net/http transport automatically repeats a request each time a server closes the
+// connection or the stream. The returned function ends the context.
 func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var attempts atomic.Int32
@@ -57,7 +57,7 @@ func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	}}), cancel
 }
 
-// RoundTrip sends a request by HTTP/2. The function ends it when the response has been read.
+// RoundTrip sends a request over HTTP/2. Callers call the returned function when they have read the response.
 func (c *Client) RoundTrip(ctx context.Context, transport *http.Transport, r *Request) (*http.Response, func(), error) {
 	end, err := c.Limits.Begin(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestClient_DoHTTP2_sendsOnce sends requests to servers that ask for them again and again.
+// TestClient_DoHTTP2_sendsOnce sends requests to servers that repeatedly ask for a retry.
 func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
 	for name, refuse := range map[string]func(*http2.Framer, uint32) error{
 		"the server goes away":   func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(0, http2.ErrCodeNo, nil) },
@@ -32,7 +32,7 @@ func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
 	}
 }
 
-// refusing returns a server of HTTP/2 that counts requests, refuses each, and closes the connection.
+// refusing returns an HTTP/2 server that counts requests, refuses each one, and closes the connection.
 func refusing(received *atomic.Int64, refuse func(*http2.Framer, uint32) error) func(net.Conn) {
 	return func(connection net.Conn) {
 		framer := http2.NewFramer(connection, connection)
@@ -46,7 +46,7 @@ func refusing(received *atomic.Int64, refuse func(*http2.Framer, uint32) error) 
 			}
 			if header, ok := frame.(*http2.HeadersFrame); ok {
 				received.Add(1)
-				_ = refuse(framer, header.StreamID) // the client may have gone
+				_ = refuse(framer, header.StreamID) // the client may have disconnected
 				return
 			}
 		}

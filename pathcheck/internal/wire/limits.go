@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// MaxRequests, MaxBytes and maxOpen bound a run: how many requests it sends, how much it sends and receives, and how many connections it
-	// has at once.
+	// MaxRequests, MaxBytes and maxOpen limit a run: the number of requests, the bytes that it sends and receives, and the number of
+	// connections at the same time.
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
-	// maxHeader is the maximum size of the header of a response, and MaxBody how much of its body is kept, in bytes.
+	// maxHeader is the maximum size of a response's header, and MaxBody the maximum size of the kept part of its body, in bytes.
 	maxHeader = 256 << 10
 	MaxBody   = 1 << 20
-	// Timeout is how long a response may take, and LongTimeout the response to a large request.
+	// Timeout is the time limit for a response, and LongTimeout the time limit for the response to a large request.
 	Timeout     = 10 * time.Second
 	LongTimeout = 30 * time.Second
 )
 
 var (
-	errRequests = fmt.Errorf("the run has sent %d requests, more are not allowed", MaxRequests)
-	errBytes    = fmt.Errorf("the run has sent and received %d MiB, more is not allowed", MaxBytes>>20)
+	errRequests = fmt.Errorf("the run has sent %d requests, the maximum", MaxRequests)
+	errBytes    = fmt.Errorf("the run has sent and received %d MiB, the maximum", MaxBytes>>20)
 )
 
-// Limits is what a run has used.
+// Limits tracks what a run has used.
 type Limits struct {
 	requests atomic.Int64
 	bytes    atomic.Int64
@@ -37,7 +37,7 @@ type Limits struct {
 
 func NewLimits() *Limits { return &Limits{open: make(chan struct{}, maxOpen)} }
 
-// Begin takes a request and a place, which the returned function gives back.
+// Begin counts a request, and acquires a connection slot, which the returned function releases.
 func (l *Limits) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case l.open <- struct{}{}:
@@ -51,7 +51,7 @@ func (l *Limits) Begin(ctx context.Context) (end func(), err error) {
 	return func() { <-l.open }, nil
 }
 
-// Count takes a request.
+// Count counts a request.
 func (l *Limits) Count() error {
 	if l.requests.Add(1) > MaxRequests {
 		l.requests.Add(-1)
@@ -60,13 +60,13 @@ func (l *Limits) Count() error {
 	return nil
 }
 
-// Sent returns how many requests were sent.
+// Sent returns the number of sent requests.
 func (l *Limits) Sent() int { return int(l.requests.Load()) }
 
-// Taken returns how many connections are open.
+// Taken returns the number of open connections.
 func (l *Limits) Taken() int { return len(l.open) }
 
-// Used returns how many bytes were sent and received.
+// Used returns the number of bytes sent and received.
 func (l *Limits) Used() int64 { return min(l.bytes.Load(), MaxBytes) }
 
 // countedConn is a connection whose bytes count.
@@ -93,5 +93,5 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// IsLimit reports whether an error means that the run may not go on.
+// IsLimit reports whether an error means that the run must not continue.
 func IsLimit(err error) bool { return errors.Is(err, errRequests) || errors.Is(err, errBytes) }

@@ -16,7 +16,7 @@ import (
 // Field is a line of a header.
 type Field struct{ Name, Value string }
 
-// Fields returns fields from their names and values in turn.
+// Fields returns fields from alternating names and values.
 func Fields(pairs ...string) []Field {
 	fields := make([]Field, 0, len(pairs)/2)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -27,10 +27,10 @@ func Fields(pairs ...string) []Field {
 
 func (f Field) String() string { return f.Name + ": " + f.Value }
 
-// Request is a request of HTTP/1.1 that is sent as it is written here.
+// Request is an HTTP/1.1 request that is sent exactly as specified.
 type Request struct {
 	Method   string // GET if it is empty
-	Path     string // below the path of the Echo, with the query
+	Path     string // below the Echo's path, with the query
 	Fields   []Field
 	Body     []byte
 	Chunked  bool
@@ -47,20 +47,21 @@ func NewNonce() string {
 
 func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
 
-// fields returns the fields of a request in each version of HTTP.
+// fields returns the fields that a request has in every HTTP version.
 func (c *Client) fields(r *Request) []Field {
 	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}}
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
 
-// Without returns fields, except those with the names of others.
+// Without returns the fields whose names are not in others.
 func Without(fields, others []Field) []Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
 		return slices.ContainsFunc(others, func(other Field) bool { return strings.EqualFold(f.Name, other.Name) })
 	})
 }
 
-// Header returns the header of a request as bytes. The connection is closed after it, so that requests do not affect each other.
+// Header returns a request's header as bytes. The header asks the server to close the connection afterwards, so that requests do not affect
+// each other.
 func (c *Client) Header(r *Request) []byte {
 	own := Fields("Host", c.Host, "Connection", "close")
 	if r.Chunked {
@@ -108,5 +109,5 @@ func EndChunks(w io.Writer, trailers []Field) error {
 	return err
 }
 
-// Filler returns a body of a size.
+// Filler returns a body of the given size.
 func Filler(size int) []byte { return bytes.Repeat([]byte("pathcheck-body-\n"), size/16+1)[:size] }

@@ -15,25 +15,25 @@ import (
 	"time"
 )
 
-// Response is a response, and how it came.
+// Response is a response with data about its transmission.
 type Response struct {
 	Status   int
 	Header   http.Header
 	Trailers http.Header
-	Interim  []int  // the statuses of the responses before it
-	Body     []byte // its beginning
-	Size     int64  // of the body, as far as it came
+	Interim  []int  // the status codes of the interim responses before it
+	Body     []byte // the beginning of the body
+	Size     int64  // of the received part of the body
 
-	Proven      bool // it is the response of the Echo
-	Cached      bool // it is the response to an earlier request
-	Attempt     int  // how many requests with the nonce the Echo has received
+	Proven      bool // it comes from the Echo
+	Cached      bool // it responds to an earlier request
+	Attempt     int  // the number of requests with the nonce that the Echo has received
 	Description *Description
 
 	Local  netip.AddrPort
 	Remote string // host and port
 	TLS    *tls.ConnectionState
-	Took   time.Duration // until the header came
-	Closed bool          // the connection is closed after it
+	Took   time.Duration // until the header arrived
+	Closed bool          // the server closes the connection after it
 }
 
 func (a *Response) readBody(response *http.Response, limit int64) {
@@ -52,7 +52,7 @@ func addressOf(address net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(parsed.Addr().Unmap(), parsed.Port())
 }
 
-// RefusalOf names how a request failed without a response.
+// RefusalOf returns a name for the reason why a request got no response.
 func RefusalOf(err error) string {
 	var timedOut net.Error
 	switch {
@@ -68,8 +68,8 @@ func RefusalOf(err error) string {
 	return "closed"
 }
 
-// RejectedByEcho reports whether the Echo itself rejects a request for its size. Over HTTP/1, it does so without a proof, because it does
-// not read the header that asks for one.
+// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, it does so without a proof, because it
+// does not read the header that requests one.
 func (a *Response) RejectedByEcho() bool {
 	switch a.Status {
 	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:
@@ -78,5 +78,5 @@ func (a *Response) RejectedByEcho() bool {
 	return false
 }
 
-// Refusal names a response that does not come from the Echo.
+// Refusal returns a name for a response that does not come from the Echo.
 func (a *Response) Refusal() string { return strconv.Itoa(a.Status) }

@@ -32,10 +32,10 @@ func (s *Stream) Close() error {
 	return s.Conn.Close()
 }
 
-// Allow allows to read a number of bytes more.
+// Allow allows reading a number of bytes more.
 func (s *Stream) Allow(bytes int64) { s.limited.N = bytes }
 
-// state returns the state of TLS, or nil.
+// state returns the TLS state, or nil.
 func (s *Stream) state() *tls.ConnectionState {
 	if secured, ok := s.Conn.(*tls.Conn); ok {
 		state := secured.ConnectionState()
@@ -44,7 +44,7 @@ func (s *Stream) state() *tls.ConnectionState {
 	return nil
 }
 
-// ReadHeader reads a response up to its body, interim ones included, at most maxHeader bytes.
+// ReadHeader reads a response up to its body, including interim responses. It reads at most maxHeader bytes.
 func (s *Stream) ReadHeader() (*http.Response, []int, error) {
 	const maxInterim = 8
 	s.limited.N = maxHeader

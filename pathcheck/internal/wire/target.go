@@ -14,21 +14,20 @@ import (
 	"strings"
 )
 
-// Target is where the requests go.
+// Target describes where requests are sent.
 type Target struct {
 	Scheme string
 	Host   string   // the value of Host
-	Name   string   // of the server, without port
+	Name   string   // the server's name, without port
 	Dial   string   // host and port
-	Base   string   // the path of the Echo, which does not end in a slash
-	Source net.Addr // the address to send from; nil leaves that to the system
+	Base   string   // the Echo's path, which does not end in a slash
+	Source net.Addr // the address from which requests are sent; nil means that the system chooses
 
-	Certificate *tls.Certificate // that is shown to servers that ask for one; may be nil
-	Roots       *x509.CertPool   // that must verify the server; nil for none
+	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
+	Roots       *x509.CertPool   // the authorities that must verify the server; nil means no verification
 }
 
-// ParseTarget parses a URL. The address, if it is not empty, is an IP address or name, with or without a port, and replaces the host of the
-// URL.
+// ParseTarget parses a URL. If address is not empty, it replaces the URL's host. It is an IP address or a name, with or without a port.
 func ParseTarget(text, address string) (Target, error) {
 	if u, err := url.Parse("http://" + text); !strings.Contains(text, "://") && err == nil && isPlain(u) {
 		return Target{}, fmt.Errorf("%q has no scheme: write http://%[1]s or https://%[1]s", text)
@@ -43,7 +42,7 @@ func ParseTarget(text, address string) (Target, error) {
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return Target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
 	}
-	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone means something on this machine alone (RFC 6874)
+	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone has a meaning only on this machine (RFC 6874)
 	t := Target{Scheme: u.Scheme, Host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), Name: name,
 		Base: strings.TrimRight(u.Path, "/")}
 	port := u.Port()
@@ -58,7 +57,7 @@ func ParseTarget(text, address string) (Target, error) {
 	return t, err
 }
 
-// dialAddress returns a host and a port to connect to, the given port if the address has none.
+// dialAddress returns the host and port to which to connect. It uses the given port if the address has none.
 func dialAddress(address, port string) (string, error) {
 	host, own, err := net.SplitHostPort(address)
 	if err != nil {
@@ -73,14 +72,14 @@ func dialAddress(address, port string) (string, error) {
 	return net.JoinHostPort(host, own), nil
 }
 
-// isPlain reports whether a URL has a scheme, a host, maybe a port and a path, and nothing else.
+// isPlain reports whether a URL has only a scheme, a host, and optionally a port and a path.
 func isPlain(u *url.URL) bool {
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16)
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
 		err == nil && port != 0
 }
 
-// Connect opens a connection that counts.
+// Connect opens a connection that counts its bytes.
 func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext(ctx, "tcp", t.Dial)
 	if err != nil {
@@ -89,17 +88,18 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	return &countedConn{c, l}, nil
 }
 
-// TLSConfig returns the settings for a protocol. Without roots nothing is verified: whether the certificate is trusted is a fact.
+// TLSConfig returns the TLS settings for protocols. Without roots, it verifies nothing: whether the certificate is trusted is a fact to
+// report.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
 		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
-	if t.Certificate != nil { // whatever authorities the server names
+	if t.Certificate != nil { // no matter which authorities the server names
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
 	}
 	return config
 }
 
-// cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: some servers accept no other.
+// cipherSuites returns Go's cipher suites, and those with RSA key exchange, which browsers also offer: some servers accept no others.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,
@@ -113,7 +113,7 @@ func cipherSuites() []uint16 {
 
 var ErrHandshake = errors.New("TLS handshake")
 
-// secure adds TLS to a connection if the URL has it.
+// secure adds TLS to a connection if the URL's scheme is https.
 func (t *Target) secure(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, error) {
 	if t.Scheme != "https" {
 		return c, nil
