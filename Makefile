@@ -220,6 +220,11 @@ docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives 
 	@$(build_image) echo-server archive bin/images/echo-server.tar $(ECHO_SERVER_IMG)
 	@$(build_image) echo-operator-pathcheck archive bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
 
+.PHONY: demo-archives
+demo-archives: docker-build
+	@$(call compile,prober,./tests/programs/prober)
+	@$(build_image) prober archive bin/images/prober.tar $(call beside_img,prober,IMG)
+
 .PHONY: docker-push docker-buildx
 docker-push: ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG for PLATFORMS and push them, with the credentials of `docker login`.
 docker-buildx: ## The same for amd64, arm64, ppc64le and s390x, or for PLATFORMS if set.
@@ -264,6 +269,7 @@ demo: ## See it run: a cluster, OLM, the operator, two echo servers and their re
 
 .PHONY: demo-down
 demo-down: cluster-down ## Stop the cluster that the demo started.
+	@tools/make/kind down
 
 .PHONY: cluster-up
 cluster-up: ## Start the test cluster; with KUBECONFIG set, check that one.

@@ -9,7 +9,7 @@ import (
 // reason: the suites can run them.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
-		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b`),
+		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),
 		"internet":             regexp.MustCompile(`\bdocker run\b|\boci://|@latest\b|https?://(?:shop\.example\.com|github\.com)\b`),
 		"registry":             regexp.MustCompile(`\bREGISTRY=`),
 		"OpenShift":            regexp.MustCompile(`(?m)^oc \b|\bopenshift\.yaml\b`),

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -48,7 +47,7 @@ func TestKrewManifest(t *testing.T) {
 }
 
 // smallProgram returns a program in Go.
-func smallProgram(t *testing.T) []byte {
+func smallProgram(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
 	command := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./tools/notices")
@@ -56,31 +55,19 @@ func smallProgram(t *testing.T) []byte {
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	return []byte(content(t, file))
+	return content(t, file)
 }
 
 // TestArchives makes archives of small programs, and checks them, their checksums and the manifest of the plugin.
 func TestArchives(t *testing.T) {
-	project, err := filepath.Abs(inProject())
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := t.TempDir()
-	for _, name := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
-		if err := os.Symlink(filepath.Join(project, name), filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
+		symlink(t, inProject(file), filepath.Join(root, file))
 	}
 	want, written := map[string][]string{}, smallProgram(t)
 	for platform, suffix := range map[string]string{"linux_arm64": "", "darwin_amd64": "", "windows_amd64": ".exe"} {
-		folder := filepath.Join(root, "bin", strings.ReplaceAll(platform, "_", "-"))
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
 		for _, program := range []string{"echo-server", "kubectl-echo", "pathcheck"} {
-			if err := os.WriteFile(filepath.Join(folder, program+suffix), written, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			write(t, filepath.Join(root, "bin", strings.ReplaceAll(platform, "_", "-"), program+suffix), written)
 			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE", "NOTICES"}
 		}
 	}
@@ -88,7 +75,7 @@ func TestArchives(t *testing.T) {
 		name := "kubectl-echo_v1.2.3_" + platform + ".tar.gz"
 		want[name] = append(want[name], "kubectl_complete-echo")
 	}
-	command := exec.CommandContext(t.Context(), filepath.Join(project, "tools", "make", "archives"), "1.2.3", "linux/arm64", "darwin/amd64", "windows/amd64")
+	command := exec.CommandContext(t.Context(), filepath.Join(root, "tools/make/archives"), "1.2.3", "linux/arm64", "darwin/amd64", "windows/amd64")
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
