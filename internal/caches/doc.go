@@ -1,6 +1,6 @@
-// Package caches determines what the operator keeps of a cluster in memory: which objects, and which of their fields.
+// Package caches determines which objects of a cluster the operator keeps in memory, and which of their fields.
 //
 // The operator keeps all Echoes, the objects and pods that it created, the problems of nodes, and Gateways. A second cache holds the pods
-// with the companion label, because a cache has one selector for each kind. Every replica fills its caches when it starts, whether it
-// leads or not. Caches are set up once: a process that needs other ones ends, and the next one sets them up.
+// with the companion label, because a cache has only one selector per kind. Every replica fills its caches when it starts, whether or not
+// it is the leader. A process sets up its caches once: if it needs other caches, it ends, and the next process sets them up.
 package caches

@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers are the informers of all objects that the operator watches, by what they hold.
+// Informers holds the informers of all objects that the operator watches, by what each one holds.
 type Informers map[string]cache.Informer
 
-// NewInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
-// only when the process leads.
+// NewInformers makes the caches hold all watched objects as soon as they start. The controllers would request most of them only when the
+// process leads.
 func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
 	all := Informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
-			return fmt.Errorf("setting up the cache of %s: %w", what, err)
+			return fmt.Errorf("setting up the cache for %s: %w", what, err)
 		}
 		all[what] = informer
 		return nil
@@ -40,12 +40,12 @@ func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched
 	return all, nil
 }
 
-// nameOf returns the Go type of an object, and its kind if it has no type of its own.
+// nameOf returns the Go type of an object, or its kind if it has no Go type.
 func nameOf(object client.Object) string {
 	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
 }
 
-// Pending returns which caches have not received all objects yet, sorted.
+// Pending returns, in sorted order, the caches that have not received all objects yet.
 func (i Informers) Pending() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
 }

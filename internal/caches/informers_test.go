@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// informer is one of which only the state is known.
+// informer is an informer that knows only whether it is filled.
 type informer struct {
 	cache.Informer
 	filled bool

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// NewLabeledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
-// kind. Pods without the label cost no memory.
+// NewLabeledPods adds to a manager a second cache for the pods that request a companion, because a cache has only one selector per kind.
+// Pods without the label cost no memory.
 func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
 	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
@@ -27,7 +27,7 @@ func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, erro
 	}
 	pods, err := cache.New(mgr.GetConfig(), o)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the cache of labeled pods: %w", err)
+		return nil, fmt.Errorf("setting up the cache for labeled pods: %w", err)
 	}
 	return pods, mgr.Add(managedCache{pods})
 }
@@ -38,7 +38,7 @@ type managedCache struct{ cache.Cache }
 // GetCache returns the cache. A manager recognizes a cache by this method.
 func (c managedCache) GetCache() cache.Cache { return c.Cache }
 
-// stripLabeledPod removes everything from a pod but what decides about its companion. It is a transform of a cache.
+// stripLabeledPod is a cache transform that keeps only the parts of a pod that matter to its companion.
 func stripLabeledPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -20,18 +20,17 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Watched is what the operator watches besides Kubernetes' own kinds.
+// Watched lists what the operator watches in addition to Kubernetes' own kinds.
 type Watched struct {
-	// Served are the kinds of Gateway API.
+	// Served holds the Gateway API kinds.
 	Served children.Served
 	// PodMonitors is true if the operator can create PodMonitors.
 	PodMonitors bool
-	// TLS is what the TLS profile of the cluster comes from.
+	// TLS holds the source of the cluster's TLS profile.
 	TLS map[client.Object]cache.ByObject
 }
 
-// Objects returns an empty object of each kind that the cache of the manager holds, except the Secrets of TLS, which are watched by their
-// owner.
+// Objects returns an empty object of each kind that the manager's cache holds, except the ones in TLS, which openshift.TLSProfile watches.
 func (w Watched) Objects() []client.Object {
 	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {
@@ -43,9 +42,8 @@ func (w Watched) Objects() []client.Object {
 	return objects
 }
 
-// Options keeps only objects that the operator created, without what the operator does not read, and of foreign PodMonitors only the
-// identity. missed is called when a kind is watched
-// that is no longer served.
+// Options makes the cache keep only objects that the operator created, without the fields that it does not read. Of foreign PodMonitors,
+// the cache keeps only the identity. missed is called when the cluster no longer serves a watched kind.
 func Options(namespaces []string, watched Watched, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -64,7 +62,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		// Not selected by label: a PodMonitor that lost its labels, and is no longer desired, could not be found. A cluster has few.
+		// There is no label selector: it would hide a PodMonitor that lost its labels and is no longer desired. A cluster has few.
 		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
@@ -77,7 +75,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 	return o
 }
 
-// furtherCacheOptions returns the options that all caches except the cache of the manager have.
+// furtherCacheOptions returns the options of all caches except the manager's cache.
 func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
 	return cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

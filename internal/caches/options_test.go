@@ -38,7 +38,7 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	}
 }
 
-// allServed returns what is watched of a cluster that serves all optional kinds.
+// allServed returns what the operator watches in a cluster that serves all optional kinds.
 func allServed() Watched {
 	all := Watched{Served: children.Served{routing.GatewayKind: true}, PodMonitors: true}
 	for kind := range desired.OptionalKinds() {
@@ -47,8 +47,8 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched: a kind that is watched and not selected would be held whole, and one that is not served cannot be
-// listed.
+// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options, without which the cache would keep all of its objects,
+// and that no other kind has any: a kind that is not served cannot be listed.
 func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string

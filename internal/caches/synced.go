@@ -2,10 +2,10 @@ package caches
 
 import "context"
 
-// Synced is a runnable that a manager starts when its caches are filled. It is closed then.
+// Synced is a channel and a runnable. A manager starts it when the manager's caches are filled, which closes the channel.
 //
-// Until then a manager does not stop. If its context ends earlier, it waits for its caches all the same, and uses a whole core meanwhile:
-// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It has no lease yet, so that no replica has to wait for it.
+// A manager does not stop earlier. If its context ends, it still waits for its caches, and uses a whole core meanwhile:
+// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It does not hold the lease yet, so no replica has to wait for it.
 type Synced chan struct{}
 
 // Start implements manager.Runnable.
@@ -14,7 +14,7 @@ func (c Synced) Start(context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable. The caches of a process that is not the leader are filled, too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. Processes that are not the leader fill their caches, too.
 func (Synced) NeedLeaderElection() bool { return false }
 
 // Then calls a function when the caches are filled.

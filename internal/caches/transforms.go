@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// stripGateway removes everything from a Gateway but what its URLs follow from. It is a transform of a cache.
+// stripGateway is a cache transform that keeps only the fields of a Gateway that determine its URLs.
 func stripGateway(object any) (any, error) {
 	gateway, ok := object.(*gatewayv1.Gateway)
 	if !ok {
@@ -31,7 +31,7 @@ func stripGateway(object any) (any, error) {
 	}, nil
 }
 
-// stripEcho removes the managed fields from an Echo, and the copy of its manifest that kubectl apply keeps. It is a transform of a cache.
+// stripEcho is a cache transform that removes an Echo's managed fields and the copy of its manifest that kubectl apply keeps.
 func stripEcho(object any) (any, error) {
 	if echo, ok := object.(*v1.Echo); ok {
 		echo.ManagedFields = nil
@@ -40,7 +40,7 @@ func stripEcho(object any) (any, error) {
 	return object, nil
 }
 
-// stripChild removes the managed fields of other field managers from a child. It is a transform of a cache.
+// stripChild is a cache transform that removes the managed fields of other field managers from a child.
 func stripChild(object any) (any, error) {
 	if child, ok := object.(client.Object); ok {
 		child.SetManagedFields(ownFields(child.GetManagedFields()))
@@ -48,12 +48,12 @@ func stripChild(object any) (any, error) {
 	return object, nil
 }
 
-// ownFields returns what the operator applied.
+// ownFields returns the entries for what the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) })
 }
 
-// stripPodMonitor removes everything but the identity from a PodMonitor that belongs to no Echo. It is a transform of a cache.
+// stripPodMonitor is a cache transform that keeps only the identity of a PodMonitor that belongs to no Echo.
 func stripPodMonitor(object any) (any, error) {
 	monitor, ok := object.(*unstructured.Unstructured)
 	if !ok {
@@ -70,7 +70,7 @@ func stripPodMonitor(object any) (any, error) {
 	return stripped, nil
 }
 
-// stripPod removes everything from a pod but what the operator reads. It is a transform of a cache.
+// stripPod is a cache transform that keeps only the parts of a pod that the operator reads.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -93,14 +93,14 @@ func stripPod(object any) (any, error) {
 	return stripped, nil
 }
 
-// conditionsRead returns the conditions of a pod that the operator reads.
+// conditionsRead returns the pod conditions that the operator reads.
 func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return slices.Clip(slices.DeleteFunc(slices.Clone(all), func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodReady && c.Type != corev1.PodScheduled
 	}))
 }
 
-// stripStatuses keeps what the operator reads of containers: their state, and how they ended before.
+// stripStatuses keeps the parts of container statuses that the operator reads: the state, and how the container last ended.
 func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	stripped := make([]corev1.ContainerStatus, len(all))
 	for i, s := range all {
@@ -111,8 +111,7 @@ func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return stripped
 }
 
-// stripNode removes everything from a node but its identity, whether it is schedulable, and its conditions. It is a transform of a
-// cache.
+// stripNode is a cache transform that keeps only a node's identity, its conditions, and whether it is schedulable.
 func stripNode(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {

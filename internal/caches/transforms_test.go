@@ -79,7 +79,7 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 }
 
-// TestStripPodKeepsWhatTheOperatorReads checks pods of random fields, whose texts are those that Kubernetes writes.
+// TestStripPodKeepsWhatTheOperatorReads checks pods with random fields, whose texts are the ones that Kubernetes writes.
 func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled",
 		"Error", string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled),

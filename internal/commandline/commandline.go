@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Clean removes what files and templates leave around a value: blanks, line ends and byte order marks.
+// Clean removes what files and templates leave around a value: whitespace and byte order marks.
 func Clean(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
 }
 
-// WithoutMark removes the byte order mark that some editors write at the beginning of a file.
+// WithoutMark removes the byte order mark that some editors write at the start of a file.
 func WithoutMark(text string) string { return strings.TrimPrefix(text, string(mark)) }
 
 // mark is the byte order mark.
@@ -27,7 +27,7 @@ func Version(program, version string) string {
 	return fmt.Sprintf("%s %s (%s %s/%s)\n", program, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// UsageError is a command line that is not valid. Errors of other kinds, such as a file that is missing, are printed without the usage.
+// UsageError reports an invalid command line. Other errors, such as a missing file, are printed without the usage.
 type UsageError struct {
 	// Usage is printed above the error, so that the error remains the last line.
 	Usage string
@@ -40,8 +40,8 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Parse parses the flags of a program whose usage begins with a line such as "pathcheck [flags] URL", and adds --help and --version. If
-// one of these two is given, it prints what was asked for, and returns pflag.ErrHelp: there is nothing to run.
+// Parse parses the flags of a program whose usage begins with a line such as "pathcheck [flags] URL", and adds --help and --version. If one
+// of these two is given, it prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
 func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
 	flags.Usage = func() {} // printed by Report
 	flags.BoolP("help", "h", false, "print this help")
@@ -63,7 +63,7 @@ func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdo
 	return pflag.ErrHelp
 }
 
-// Report prints an error as the last line, below the usage if the command line is not valid.
+// Report prints an error as the last line, below the usage if the command line is invalid.
 func Report(stderr io.Writer, program string, err error) {
 	if invalid := new(UsageError); errors.As(err, &invalid) {
 		_, _ = fmt.Fprintf(stderr, "Usage: %s\n", invalid.Usage)

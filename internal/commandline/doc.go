@@ -1,2 +1,2 @@
-// Package commandline has what the command lines of all programs share: --help, --version, how errors are printed, and how values are cleaned.
+// Package commandline holds what the command lines of all programs share: --help, --version, and code to print errors and clean values.
 package commandline

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// build compiles the program of the operator and all programs in cmd as a release does, and returns their files.
+// build compiles the operator and all programs in cmd as a release does, and returns their files.
 func build(t *testing.T) []string {
 	t.Helper()
 	folder := t.TempDir() + "/"

@@ -19,30 +19,30 @@ import (
 
 const (
 	requestTimeout = 30 * time.Second
-	// pageSize is how many objects a response has at most.
+	// pageSize is the maximum number of objects in a response.
 	pageSize = 500
 )
 
 // object is an object of any kind, or a part of one.
 type object = unstructured.Unstructured
 
-// gatherer reads from a cluster, one request after the other, and writes what may be written.
+// gatherer reads from a cluster, one request at a time, and writes only what may be written.
 type gatherer struct {
 	options
 	config   *rest.Config
 	client   kubernetes.Interface
 	objects  dynamic.Interface
 	redactor *redactor
-	out      io.Writer // of the progress
+	out      io.Writer // for progress messages
 
-	// found holds what is written of objects, by their kind.
+	// found holds the parts of objects to write, by kind.
 	found  map[string][]object
 	missed []missed
-	// unwritten is why files are missing.
+	// unwritten holds the reasons why files are missing.
 	unwritten error
 }
 
-// missed is what could not be read, and why.
+// missed describes what could not be read, and why.
 type missed struct{ What, Why string }
 
 // miss records that something could not be read.
@@ -70,7 +70,7 @@ func (g *gatherer) connect(ctx context.Context) error {
 	return nil
 }
 
-// list passes the objects of a kind in namespaces, "" for all, to a function. A kind that the cluster does not have has no objects.
+// list passes the objects of a kind in namespaces, "" for all, to a function. It finds none if the cluster does not serve the kind.
 func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
 	for _, namespace := range namespaces {
 		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
@@ -90,7 +90,7 @@ func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, s
 	}
 }
 
-// get keeps an object if there is one that was not found yet.
+// get keeps an object if it exists and was not found yet.
 func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
 	if slices.ContainsFunc(g.found[kind], func(o object) bool { return o.GetNamespace() == namespace && o.GetName() == name }) {
 		return
@@ -114,7 +114,7 @@ func (g *gatherer) resource(kind, namespace string) dynamic.ResourceInterface {
 	return g.objects.Resource(*resource).Namespace(namespace)
 }
 
-// where names objects of a kind, or one of them if there is a name.
+// where describes the objects of a kind, or the one with a name.
 func where(kind, namespace, name string) string {
 	resource, _ := schema.ParseResourceArg(kind)
 	text := resource.GroupResource().String()

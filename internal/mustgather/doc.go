@@ -1,4 +1,4 @@
 // Package mustgather collects diagnostic data about the operator and its Echoes for a bug report.
 //
-// It leaves out Secrets, values of environment variables, arguments and bodies.
+// It omits Secrets, the values of environment variables, arguments and bodies.
 package mustgather

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// podToken is where the token of a pod is.
+	// podToken is the path of a pod's token.
 	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	// metricsPort is any local port, and the port of the operator's metrics.
+	// metricsPort maps any local port to the operator's metrics port.
 	metricsPort = "0:8443"
 )
 
-// readEndpoints reads the metrics and the diagnostics of the operator. The proxy of the API server passes no token on, so that they are
-// read through a port-forward.
+// readEndpoints reads the operator's metrics and diagnostics. It uses a port-forward, because the API server's proxy does not forward the
+// token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
 	operators := ofOperator(g.found[pods])
 	if len(operators) == 0 {
@@ -42,8 +42,8 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 	}
 }
 
-// token returns the token to send to the operator: never the token of a person, who may have more rights than it should see. The token of a
-// pod ends with the pod.
+// token returns the token to send to the operator. It never returns a person's token, which may carry more rights than the operator should
+// have. A pod's token expires with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {
@@ -60,7 +60,7 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	return "", errors.New("the token of a person is not sent to the operator: name a service account by --metrics-account=NAMESPACE/NAME")
 }
 
-// readEndpoint reads what a pod of the operator serves.
+// readEndpoint reads what one of the operator's pods serves.
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -77,7 +77,7 @@ func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) e
 	})
 }
 
-// forward calls a function with an address that leads to the port for metrics of a pod. It ends with the context.
+// forward calls a function with an address that is forwarded to a pod's metrics port until the context ends.
 func (g *gatherer) forward(ctx context.Context, pod object, use func(address string) error) error {
 	transport, upgrader, err := spdy.RoundTripperFor(g.config)
 	if err != nil {
@@ -107,7 +107,7 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
-// fetch gets a page. The certificate is not verified, because the API server leads the connection to the pod.
+// fetch requests a page. It does not verify the certificate, because the API server forwards the connection to the pod.
 func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

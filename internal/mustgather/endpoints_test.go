@@ -16,7 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// forwarding returns an API server that forwards the port 8443 of the pod home/manager-x to a server.
+// forwarding returns an API server that forwards port 8443 of the pod home/manager-x to a server.
 func forwarding(t *testing.T, target string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// write writes a file, which only its owner can read. The others are written even if it fails.
+// write writes a file that only its owner can read. If it fails, the other files are still written.
 func (g *gatherer) write(path, content string) {
 	path = filepath.Join(g.folder, path)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fixture is what was found in a cluster with an Echo and an operator.
+// fixture returns what was found in a cluster with an Echo and an operator.
 func fixture(t *testing.T) *gatherer {
 	t.Helper()
 	g := &gatherer{options: options{folder: t.TempDir(), version: "dev"}, out: io.Discard, redactor: rules(t), found: map[string][]object{},

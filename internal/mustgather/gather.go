@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// Kinds, as resource, version and group. Those that the operator creates are in the table of kinds.
+// Kinds, as resource, version and group. The table of kinds has the ones that the operator creates.
 const (
 	echoes                 = "echoes.v1.example.com"
 	pods                   = "pods.v1."
@@ -30,16 +30,16 @@ const (
 )
 
 const (
-	// childrenSelector selects what the operator created, and what Kubernetes made of it.
+	// childrenSelector selects the objects that the operator created, and those that Kubernetes then created.
 	childrenSelector = "app.kubernetes.io/managed-by=echo-operator"
 	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
-	// usualNamespace is where the operator is if OLM did not install it.
+	// usualNamespace is the operator's namespace if OLM did not install it.
 	usualNamespace = "echo-operator-system"
-	// mostLookups is for how many Echoes that are not ready objects are looked up by name.
+	// mostLookups is the maximum number of Echoes that are not ready whose objects are looked up by name.
 	mostLookups = 100
 )
 
-// gather reads everything. The Echoes are first, because what is secret in them is left out of all texts.
+// gather reads everything. The Echoes come first, because their secrets are removed from all texts.
 func (g *gatherer) gather(ctx context.Context) {
 	for _, step := range []struct {
 		name string
@@ -58,7 +58,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read, "" for all. Others are read in addition to the ones that were asked for.
+// scope returns the namespaces to read, "" for all: the requested ones and others.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -78,11 +78,11 @@ func (g *gatherer) readEchoes(ctx context.Context) {
 	g.say("  %d Echoes", len(all))
 }
 
-// readOperator finds the installations of the operator and reads what they consist of.
+// readOperator finds the operator's installations and reads their objects.
 func (g *gatherer) readOperator(ctx context.Context) {
 	g.get(ctx, definitions, "", "echoes.example.com")
 	g.list(ctx, deployments, []string{g.operatorNamespace}, operatorSelector, g.keep(deployments))
-	if len(g.operators()) == 0 { // perhaps they may not be listed in all namespaces
+	if len(g.operators()) == 0 { // perhaps listing them in all namespaces is forbidden
 		g.list(ctx, deployments, g.operatorNamespaces(), operatorSelector, g.keep(deployments))
 	}
 	for _, kind := range []string{replicaSets, disruptionBudgets, pods, services} {
@@ -93,14 +93,14 @@ func (g *gatherer) readOperator(ctx context.Context) {
 	}
 }
 
-// operators returns the Deployments of the operator.
+// operators returns the operator's Deployments.
 func (g *gatherer) operators() []object { return ofOperator(g.found[deployments]) }
 
 func ofOperator(objects []object) []object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o.GetLabels()["app.kubernetes.io/name"] != "echo-operator" })
 }
 
-// operatorNamespaces returns the namespaces of the operator, one for each installation.
+// operatorNamespaces returns the operator's namespaces, one for each installation.
 func (g *gatherer) operatorNamespaces() []string {
 	if len(g.operators()) == 0 {
 		return []string{cmp.Or(g.operatorNamespace, usualNamespace)}
@@ -108,7 +108,7 @@ func (g *gatherer) operatorNamespaces() []string {
 	return namespacesOf(g.operators())
 }
 
-// createdKinds returns the kinds that the operator creates, and those among them whose objects have the names of their Echoes.
+// createdKinds returns the kinds that the operator creates, and the ones among them whose objects have the names of their Echoes.
 func createdKinds() (created, named []string) {
 	for _, k := range kinds.Table() {
 		kind := k.Resource + "." + k.Version + "." + k.Group
@@ -127,7 +127,7 @@ func (g *gatherer) readChildren(ctx context.Context) {
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
 		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))
 	}
-	// Another object may have the name of a child of an Echo, which the operator then does not create.
+	// A foreign object may have the name of an Echo's child, which the operator then does not create.
 	notReady := slices.DeleteFunc(slices.Clone(g.found[echoes]), func(echo object) bool {
 		return textOf(echo, "status", "phase") == v1.PhaseReady
 	})
@@ -138,7 +138,7 @@ func (g *gatherer) readChildren(ctx context.Context) {
 	}
 }
 
-// readOLM reads what OLM has of the operator, where there is an OLM. A Subscription may be all that is there.
+// readOLM reads OLM's objects for the operator if the cluster has OLM. There may be only a Subscription.
 func (g *gatherer) readOLM(ctx context.Context) {
 	namespaces := []string{g.operatorNamespace}
 	for _, kind := range []string{subscriptions, clusterServiceVersions, installPlans, operatorGroups} {
@@ -152,7 +152,7 @@ func (g *gatherer) readOLM(ctx context.Context) {
 	}
 }
 
-// readEvents reads the events of the operator, of what was found, and of what was made of it and is gone.
+// readEvents reads the events from the operator, and the events about found objects and about the ReplicaSets and pods that they created.
 func (g *gatherer) readEvents(ctx context.Context) {
 	names := map[string]bool{}
 	for _, objects := range g.found {
@@ -168,7 +168,7 @@ func (g *gatherer) readEvents(ctx context.Context) {
 	g.say("  %d events", len(g.found[events]))
 }
 
-// isAbout reports whether an event is about an object of one of the names, or about a ReplicaSet or pod that was made of one.
+// isAbout reports whether an event is about an object with one of the names, or about a ReplicaSet or pod that such an object created.
 func isAbout(names map[string]bool, event object) bool {
 	name := textOf(event, "regarding", "name")
 	for suffixes := map[string]int{"ReplicaSet": 1, "Pod": 2}[textOf(event, "regarding", "kind")]; ; suffixes-- {

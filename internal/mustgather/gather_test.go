@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// gathered runs the program with the kubeconfig of a server, and returns its output and the folder.
+// gathered runs the program with a server's kubeconfig, and returns its output and the directory.
 func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (output, folder string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// operatorLines and echoLines are how many of the last lines of a log are read.
+	// operatorLines and echoLines limit how many of the last lines of a log are read.
 	operatorLines, echoLines int64 = 20_000, 200
 	mostLogBytes             int64 = 16 << 20
-	// mostLogs is of how many pods of Echoes the logs are read.
+	// mostLogs is the maximum number of Echo pods whose logs are read.
 	mostLogs = 100
 )
 
-// readLogs reads the logs of the operator and of its echo servers. The logs of other images are not read, because it is not known what they
-// log.
+// readLogs reads the logs of the operator and of its echo servers. It does not read the logs of other images, because their content is not
+// known.
 func (g *gatherer) readLogs(ctx context.Context) {
 	for _, pod := range ofOperator(g.found[pods]) {
 		g.readLog(ctx, pod, operatorLines)
@@ -32,7 +32,7 @@ func (g *gatherer) readLogs(ctx context.Context) {
 	g.say("  of %d of %d pods with the operator's echo server", read, len(servers))
 }
 
-// echoServers returns the pods of Echoes that run the operator's own image, those with problems first.
+// echoServers returns the Echo pods that run the operator's own image, the ones with problems first.
 func (g *gatherer) echoServers() []object {
 	ownImage := map[string]bool{}
 	for _, echo := range g.found[echoes] {
@@ -54,7 +54,7 @@ func (g *gatherer) echoServers() []object {
 	return servers
 }
 
-// readLog reads the logs of the containers of a pod, and of those that ran before.
+// readLog reads the current and the previous logs of a pod's containers.
 func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
 	for _, c := range containersOf(pod) {
 		if c.Started {
@@ -70,7 +70,7 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	text, err := g.client.CoreV1().Pods(c.Pod.GetNamespace()).GetLogs(c.Pod.GetName(), &corev1.PodLogOptions{
 		Container: c.Name, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
 	}).DoRaw(ctx)
-	if apierrors.IsNotFound(err) { // the pod is gone meanwhile
+	if apierrors.IsNotFound(err) { // the pod is gone by now
 		return
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
-// podFolder returns the folder for the logs of a pod. Within it they are where `oc adm inspect` writes them.
+// podFolder returns the directory for a pod's logs. Within it, they have the same paths as with `oc adm inspect`.
 func podFolder(pod object) string {
 	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
 }

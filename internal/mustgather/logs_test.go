@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLogs reads two Echoes, a page each: one with the operator's image, and one with another.
+// TestLogs reads two Echoes, each on its own page: one with the operator's image, and one with another.
 func TestLogs(t *testing.T) {
 	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
 	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// textOf returns a text of an object, "" if there is none.
+// textOf returns a text in an object, "" if there is none.
 func textOf(o object, path ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, path...)
 	return text
@@ -22,7 +22,7 @@ func numberOf(o object, path ...string) int64 {
 	return number
 }
 
-// itemsOf returns the items of a list of an object.
+// itemsOf returns the items of a list in an object.
 func itemsOf(o object, path ...string) []object {
 	list, _, _ := unstructured.NestedSlice(o.Object, path...)
 	var items []object
@@ -43,7 +43,7 @@ func namespacesOf(objects []object) []string {
 	return slices.Compact(namespaces)
 }
 
-// isReady reports whether an object has the condition Ready.
+// isReady reports whether an object's Ready condition is true.
 func isReady(o object) bool {
 	return slices.ContainsFunc(itemsOf(o, "status", "conditions"), func(c object) bool {
 		return textOf(c, "type") == "Ready" && textOf(c, "status") == "True"

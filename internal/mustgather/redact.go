@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// redacted replaces what is left out.
+	// redacted replaces values that are left out.
 	redacted = "<redacted>"
-	// leastSecret is the length of the shortest secret that is searched for in texts. Shorter ones, such as true and 8080, are too common.
+	// leastSecret is the minimum length of a secret that is replaced in texts. Shorter ones, such as true and 8080, are too common.
 	leastSecret = 6
 )
 
 //go:embed kept.yaml
 var keptFields []byte
 
-// redactor decides what may leave the cluster: only what kept.yaml and the table of kinds name.
+// redactor determines what may leave the cluster: only what kept.yaml and the table of kinds name.
 type redactor struct {
 	// kinds are the rules by kind. A rule is an action, or the rules of the fields below.
 	kinds map[string]any
-	// secrets are the values with the action "secret", and texts replaces them; nil if there are new ones.
+	// secrets are the values with the action "secret", and texts replaces them; texts is nil if there are new ones.
 	secrets map[string]bool
 	texts   *strings.Replacer
-	// learning says that nothing is written, so that no texts are needed.
+	// learning is true while nothing is written, so no texts are needed.
 	learning bool
 }
 
@@ -59,20 +59,20 @@ func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	return rule
 }
 
-// learn notes what is secret in an object, before a text is written.
+// learn records the secrets in an object before any text is written.
 func (r *redactor) learn(o *object) {
 	r.learning = true
 	r.value(o.Object, r.kinds[o.GetKind()])
 	r.learning = false
 }
 
-// object returns what is written of an object.
+// object returns the part of an object to write.
 func (r *redactor) object(o *object) object {
 	fields, _ := r.value(o.Object, r.kinds[o.GetKind()]).(map[string]any)
 	return object{Object: fields}
 }
 
-// value returns what a rule leaves of a value.
+// value returns the part of a value that a rule keeps.
 func (r *redactor) value(value, rule any) any {
 	if rules, isMap := rule.(map[string]any); isMap {
 		return r.fields(value, rules)
@@ -89,7 +89,7 @@ func (r *redactor) value(value, rule any) any {
 	return redacted
 }
 
-// fields returns what rules leave of the fields of a map, or of each item of a list.
+// fields returns the parts that rules keep of a map's fields, or of each item of a list.
 func (r *redactor) fields(value any, rules map[string]any) any {
 	switch value := value.(type) {
 	case []any:
@@ -114,7 +114,7 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret withholds a value, here and in all texts. The names of fields are kept.
+// secret withholds a value, here and in all texts. It keeps the names of fields.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:

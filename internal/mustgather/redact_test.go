@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// canary is what must not leave the cluster.
+// canary is a value that must not leave the cluster.
 const canary = "canary-4711"
 
 func parsed(t *testing.T, manifest string) *object {
@@ -55,7 +55,7 @@ func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
 }
 
-// TestRules_everyKind: objects of a kind without a rule are written without a field.
+// TestRules_everyKind checks that every kind has a rule, without which its objects would be written without any field.
 func TestRules_everyKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
@@ -150,7 +150,7 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 	}
 }
 
-// TestEachSecretOfAnEchoIsLeftOutOfTexts: such as that of an error that quotes a field.
+// TestEachSecretOfAnEchoIsLeftOutOfTexts checks texts such as errors that quote a field.
 func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 	for _, spec := range []string{
 		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,

@@ -17,7 +17,7 @@ import (
 
 const usage = "gather [flags]"
 
-// options are what the command line says.
+// options holds what the command line specifies.
 type options struct {
 	namespaces        []string
 	operatorNamespace string
@@ -48,7 +48,7 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	return o, err
 }
 
-// Run collects everything. It fails only if nothing can be read or written: what cannot be read is listed in what it writes.
+// Run collects everything. It fails only if nothing can be read or written: its output lists what it could not read.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/config/samples"
 )
 
-// ConsoleAPI is the API that extends the OpenShift console: github.com/openshift/api/console/v1.
+// ConsoleAPI returns the API that extends the OpenShift console: github.com/openshift/api/console/v1.
 func ConsoleAPI() schema.GroupVersion {
 	return schema.GroupVersion{Group: "console.openshift.io", Version: "v1"}
 }
@@ -26,8 +26,8 @@ func ConsoleAPI() schema.GroupVersion {
 //go:embed console_objects
 var consoleFiles embed.FS
 
-// ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts.
-// It leaves out the sample that the cluster accepts only if it serves Gateway API.
+// ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts. It
+// omits the sample that requires Gateway API if the cluster does not serve that.
 func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		return sample(name, text, false), nil
@@ -48,7 +48,7 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	return append(append(objects, snippets...), starts...), err
 }
 
-// collect makes an object of each file of a pattern, by its name without extension.
+// collect creates an object from each file that matches a pattern, by its name without extension.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)
@@ -85,7 +85,7 @@ func sample(name, text string, snippet bool) *unstructured.Unstructured {
 	})
 }
 
-// describedBy splits a text into the first line of the comment at its beginning, the other lines, and the rest.
+// describedBy splits a text into the first line of its initial comment, the other comment lines, and the rest.
 func describedBy(text string) (title, description, content string) {
 	var comment []string
 	for {
@@ -110,7 +110,7 @@ func quickStart(name, text string) (*unstructured.Unstructured, error) {
 	return object("ConsoleQuickStart", name, content.Spec), nil
 }
 
-// object returns a cluster-scoped object of the console.
+// object returns a cluster-scoped console object.
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetAPIVersion(ConsoleAPI().String())

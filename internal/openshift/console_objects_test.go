@@ -68,7 +68,7 @@ func TestConsoleObjects_withoutGatewayAPI(t *testing.T) {
 	g.Expect(with).To(HaveLen(len(without) + 1))
 }
 
-// TestEveryFileIsASample, or is no sample for a reason that is written in samples.go.
+// TestEveryFileIsASample checks that every file is a sample, or that samples.go has a reason why it is not.
 func TestEveryFileIsASample(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/v1_*.yaml")
 	if err != nil || len(files) < 9 {
@@ -84,7 +84,8 @@ func TestEveryFileIsASample(t *testing.T) {
 	}
 }
 
-// TestTitlesNameWhatMustExist: the console shows titles, and a sample whose Secret, Gateway or host name is missing does not work.
+// TestTitlesNameWhatMustExist checks the titles, which the console shows: a sample whose Secret, Gateway or host name is missing does not
+// work.
 func TestTitlesNameWhatMustExist(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)
@@ -104,7 +105,8 @@ func TestTitlesNameWhatMustExist(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers: a short name depends on the registries of a node, and another image can come under a tag that moves.
+// TestImagesOfOthers checks that image names have a registry and a fixed tag: a short name depends on a node's registries, and a tag that
+// moves can name another image.
 func TestImagesOfOthers(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {
@@ -132,7 +134,7 @@ func TestImagesOfOthers(t *testing.T) {
 	}
 }
 
-// TestSnippetsFitIntoASpec: each is a part of the spec of an Echo, without fields that do not exist.
+// TestSnippetsFitIntoASpec checks that each snippet is a part of an Echo's spec, without unknown fields.
 func TestSnippetsFitIntoASpec(t *testing.T) {
 	g := NewWithT(t)
 	snippets := 0
@@ -150,7 +152,7 @@ func TestSnippetsFitIntoASpec(t *testing.T) {
 	}
 }
 
-// TestQuickStart_icon: it is the icon of the operator.
+// TestQuickStart_icon checks that the icon is the operator's.
 func TestQuickStart_icon(t *testing.T) {
 	icon, _, _ := unstructured.NestedString(objectsByName(t)["echo-operator-first-echo"].Object, "spec", "icon")
 	encoded, found := strings.CutPrefix(icon, "data:image/svg+xml;base64,")
@@ -172,7 +174,7 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// TestTheRoleNamesTheObjects: the operator may change no other samples and quick starts.
+// TestTheRoleNamesTheObjects checks that the operator may change only its own samples and quick starts.
 func TestTheRoleNamesTheObjects(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/openshift_role.yaml")

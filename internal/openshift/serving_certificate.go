@@ -15,25 +15,24 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// ServingCertificate is the certificate of an endpoint: tls.crt and tls.key of a folder, and a self-signed one until they are there. That
-// may be after the start: OpenShift creates the Secret that a Service names in its annotation
-// service.beta.openshift.io/serving-cert-secret-name, and the kubelet adds it to the volume of a running pod. New connections get the new
-// certificate after a rotation.
+// ServingCertificate is an endpoint's certificate: tls.crt and tls.key in a directory, and a self-signed one until these files exist. They
+// may appear after the start: OpenShift creates the Secret that a Service names in its service.beta.openshift.io/serving-cert-secret-name
+// annotation, and the kubelet adds it to the volume of a running pod. After a rotation, new connections get the new certificate.
 type ServingCertificate struct {
 	folder string
 	log    logr.Logger
 
 	lock    sync.Mutex
 	current *tls.Certificate
-	problem string // why the files could not be used the last time
+	problem string // why the files were last unusable
 }
 
-// NewServingCertificate returns the certificate of a folder, which may not exist. Without a name it is self-signed.
+// NewServingCertificate returns the certificate in a directory, which may not exist. If the name is empty, the certificate is self-signed.
 func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
 	return &ServingCertificate{folder: folder, log: log}
 }
 
-// Get returns the certificate for a connection, as tls.Config.GetCertificate. Files that cannot be used leave the last certificate.
+// Get returns the certificate for a connection, for tls.Config.GetCertificate. If the files are unusable, it keeps the last certificate.
 func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

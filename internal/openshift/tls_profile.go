@@ -20,23 +20,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// TLSProfile is the TLS profile of a cluster, as it was when the operator started.
+// TLSProfile is a cluster's TLS profile when the operator started.
 type TLSProfile struct {
 	spec configv1.TLSProfileSpec
-	// Found is true if the cluster is one of OpenShift that lets the operator read its profile. Otherwise the profile is the intermediate one.
+	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the profile is the intermediate
+	// one.
 	Found bool
-	// Refused is why the operator may not read the profile, empty if it may or if there is none.
+	// Refused says why the operator may not read the profile. It is empty if the operator may, or if there is none.
 	Refused string
 }
 
-// AddAPIServer adds the kind that has the profile to a scheme, and not the hundred others of its API.
+// AddAPIServer adds to a scheme only the kind that has the profile, not the hundred other kinds in its API.
 func AddAPIServer(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
 	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)
 	return nil
 }
 
-// FindTLSProfile reads the profile of a cluster with one request. An error means that it is not known whether there is one.
+// FindTLSProfile reads the profile of a cluster with one request. An error means that the operator does not know whether there is one.
 func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})
 	if err := AddAPIServer(scheme); err != nil {
@@ -59,8 +60,8 @@ func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, erro
 	return TLSProfile{spec: spec, Found: true}, err
 }
 
-// Restrict restricts an endpoint to the profile. Without a cipher that Go supports, TLS 1.3 is the minimum: Go does not let one choose the
-// ciphers of that.
+// Restrict restricts an endpoint to the profile. If Go supports none of its ciphers, TLS 1.3 is the minimum, because Go has fixed ciphers
+// for it.
 func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	restrict, _ := openshifttls.NewTLSConfigFromProfile(p.spec)
 	restrict(endpoint)
@@ -69,8 +70,8 @@ func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	}
 }
 
-// Names returns the minimum version and the ciphers of TLS 1.2 of the profile by their names, as flags of servers have them, and nothing if
-// the cluster has none. Servers in pods support no version before TLS 1.2 and no cipher that Go calls insecure.
+// Names returns the names of the profile's minimum version and TLS 1.2 ciphers, as server flags expect them, and nothing if the cluster has
+// no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
 func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	if !p.Found {
 		return "", nil
@@ -97,7 +98,7 @@ func (p TLSProfile) Cached() map[client.Object]cache.ByObject {
 		Field: fields.OneTermEqualSelector(metav1.ObjectNameField, openshifttls.APIServerName)}}
 }
 
-// Watch makes a manager call a function when the cluster sets another profile.
+// Watch makes a manager call a function when the cluster's profile changes.
 func (p TLSProfile) Watch(mgr manager.Manager, changed func()) error {
 	if !p.Found {
 		return nil

@@ -86,7 +86,7 @@ func TestNamesOfAProfile(t *testing.T) {
 	}
 }
 
-// TestAProfileWithoutCiphersThatGoHasIsNotOpen: without a list, Go would offer its own ciphers.
+// TestAProfileWithoutCiphersThatGoHasIsNotOpen checks an empty list of ciphers, with which Go would offer its own.
 func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
 	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(

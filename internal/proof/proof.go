@@ -1,7 +1,7 @@
-// Package proof lets an echo server prove to a client that it is an Echo, and which one.
+// Package proof lets an echo server prove to a client that it is an Echo, and which Echo it is.
 //
-// The client sends a nonce, and the echo server responds with a digest of it. The digest does not reveal the name of the Echo to a client
-// that does not know it already.
+// The client sends a nonce, and the echo server responds with a digest of it. The digest does not reveal the Echo's name to a client that
+// does not know it.
 package proof
 
 import (
@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// RequestHeader is the header of a request that asks for a proof.
+	// RequestHeader is the header with which a request asks for a proof.
 	RequestHeader = "Echo-Check"
-	// ResponseHeader is the header of a response that has the proof.
+	// ResponseHeader is the header with which a response gives the proof.
 	ResponseHeader = "Echo-Proof"
 
 	minNonce, maxNonce = 16, 64
 	byClient, byServer = "client", "server"
 )
 
-// Echo names an Echo. The zero value is any Echo.
+// Echo names an Echo. The zero value stands for any Echo.
 type Echo struct{ Namespace, Name string }
 
-// digest returns what only a party can compute that knows the names and the nonce. The role prevents a digest of a client from being sent
-// back as a proof.
+// digest returns a value that only a party that knows the names and the nonce can compute. The role prevents a server from returning a
+// client's digest as a proof.
 func (e Echo) digest(role, nonce string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"echo-proof", role, nonce, e.Namespace, e.Name}, "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-// Ask returns the value of RequestHeader with which a client asks an Echo that it knows, or any, for a proof.
+// Ask returns the value of RequestHeader with which a client asks a known Echo, or any Echo, for a proof.
 func (e Echo) Ask(nonce string) string {
 	if e == (Echo{}) {
 		return nonce
@@ -40,8 +40,8 @@ func (e Echo) Ask(nonce string) string {
 	return nonce + "." + e.digest(byClient, nonce)
 }
 
-// Respond returns the nonce in a value of RequestHeader, and the proof of an Echo: that it is this Echo if the client knows it, or else
-// that it is an Echo. There is no proof if the value is not valid.
+// Respond returns the nonce in a value of RequestHeader, and an Echo's proof: that it is this Echo if the client knows it, or else that it
+// is an Echo. It returns no proof if the value is invalid.
 func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 	nonce, known, _ := strings.Cut(value, ".")
 	if len(nonce) < minNonce || len(nonce) > maxNonce || strings.Trim(nonce, "0123456789abcdef") != "" {
@@ -56,8 +56,8 @@ func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 // Value returns the value of ResponseHeader: a proof, and how many requests with its nonce the server has received.
 func Value(proof string, attempt int) string { return proof + "; attempt=" + strconv.Itoa(attempt) }
 
-// Verify reports whether a value of ResponseHeader proves that the Echo, or an Echo for the zero value, has received the nonce, and how
-// many requests with it the server says it has received.
+// Verify reports whether a value of ResponseHeader proves that the Echo, or any Echo for the zero value, received the nonce. attempt is the
+// number of requests with this nonce that the server claims to have received.
 func (e Echo) Verify(nonce, value string) (attempt int, ok bool) {
 	digest, rest, _ := strings.Cut(value, ";")
 	if !hmac.Equal([]byte(strings.TrimSpace(digest)), []byte(e.digest(byServer, nonce))) {

@@ -22,25 +22,25 @@ import (
 )
 
 const (
-	// patience is how long a test waits for a state, and period how often it polls.
+	// patience is how long a test waits for a state, and period is how often it polls.
 	patience, period = 90 * time.Second, 500 * time.Millisecond
-	// prefix is the prefix of the names of all Echoes that the tests create.
+	// prefix begins the names of all Echoes that the tests create.
 	prefix = "scorecard-"
 )
 
 // cluster is the cluster that a test examines.
 type cluster struct {
 	client.Client
-	// namespace is where the test creates Echoes.
+	// namespace is the namespace in which the test creates Echoes.
 	namespace string
-	// log is the log of the test.
+	// log is the test's log.
 	log strings.Builder
 }
 
-// connect returns a client for the cluster in which the pod of the test runs.
+// connect returns a client for the cluster in which the test's pod runs.
 func connect(namespace string) (*cluster, error) {
 	if namespace == "" {
-		return nil, errors.New("SCORECARD_NAMESPACE is not set: this program must run in a pod of scorecard")
+		return nil, errors.New("SCORECARD_NAMESPACE is not set: this program must run in a scorecard pod")
 	}
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *cluster) logf(format string, arguments ...any) {
 	fmt.Fprintf(&c.log, time.Now().UTC().Format(time.TimeOnly)+" "+format+"\n", arguments...)
 }
 
-// operator returns the pods of the operator in all namespaces.
+// operator returns the operator's pods in all namespaces.
 func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, error) {
 	selector, err := metav1.LabelSelectorAsSelector(b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector)
 	if err != nil {
@@ -115,13 +115,13 @@ func (c *cluster) remove(ctx context.Context, names ...string) error {
 	return errors.Join(failed...)
 }
 
-// isReady reports whether an Echo is Ready in its current generation.
+// isReady reports whether the current generation of an Echo is Ready.
 func isReady(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == echo.Generation
 }
 
-// state returns the Ready condition of an Echo as text.
+// state returns an Echo's Ready condition as text.
 func state(echo *v1.Echo) string {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	if ready == nil {

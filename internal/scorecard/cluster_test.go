@@ -42,7 +42,7 @@ func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
 	}
 }
 
-// TestRemoveGoesOn checks that others are deleted although one Echo cannot be, and although the test was canceled.
+// TestRemoveGoesOn checks that remove deletes the other Echoes even if it cannot delete one, or the test was canceled.
 func TestRemoveGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}
@@ -81,7 +81,7 @@ func TestPodsOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFailEndATest checks that a test that could not look does not pass, and leaves no Echo.
+// TestRequestsThatFailEndATest checks that a test whose requests fail does not pass and leaves no Echo.
 func TestRequestsThatFailEndATest(t *testing.T) {
 	for request, tests := range map[string]string{
 		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",
@@ -98,7 +98,7 @@ func TestRequestsThatFailEndATest(t *testing.T) {
 	}
 }
 
-// TestAccessFile checks that access.yaml grants what the tests request, and nothing else.
+// TestAccessFile checks that access.yaml grants only what the tests request.
 func TestAccessFile(t *testing.T) {
 	text, err := os.ReadFile("access.yaml")
 	if err != nil {

@@ -19,22 +19,22 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// errInjected is the error of requests that must fail.
+// errInjected is the error with which requests fail.
 var errInjected = errors.New("injected")
 
-// world is a fake API server, with an operator that makes each new Echo Ready at once.
+// world is a fake API server, with an operator that makes each new Echo Ready immediately.
 type world struct {
 	*cluster
-	// fail names the requests that fail, by verb and kind, such as "get Echo".
+	// fail holds the errors of requests, by verb and kind, such as "get Echo".
 	fail map[string]error
 	// requests are the requests so far, by verb and kind.
 	requests map[string]bool
 	// allowed is the response to a SubjectAccessReview.
 	allowed func(authorizationv1.SubjectAccessReviewSpec) bool
-	// ready makes every new Echo Ready, with a copy of the pod, unless that is nil.
+	// ready makes every new Echo Ready, with a copy of pod, unless pod is nil.
 	ready bool
 	pod   *corev1.Pod
-	// made are the Echoes that were created, and validation is the field validation of the last one.
+	// made holds the created objects, and validation is the field validation of the last one.
 	made       []client.Object
 	validation string
 }
@@ -52,7 +52,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	return w
 }
 
-// allowedBy returns the responses to reviews if the operator has the permissions that a bundle lists.
+// allowedBy returns a function that responds to reviews as if the operator had the permissions that a bundle lists.
 func allowedBy(b bundle.Bundle) func(authorizationv1.SubjectAccessReviewSpec) bool {
 	listed := map[authorizationv1.ResourceAttributes]bool{}
 	for _, c := range checksOf(b, "operators", "echoes") {
@@ -101,7 +101,7 @@ func (w *world) interceptor(scheme *runtime.Scheme) interceptor.Funcs {
 	}
 }
 
-// create responds to a review, and makes an Echo Ready as the operator does.
+// create responds to a review, or creates an Echo and makes it Ready as the operator does.
 func (w *world) create(ctx context.Context, c client.WithWatch, object client.Object) error {
 	if review, ok := object.(*authorizationv1.SubjectAccessReview); ok {
 		review.Status.Allowed = w.allowed(review.Spec)
@@ -146,7 +146,7 @@ func ownBundle(t *testing.T) bundle.Bundle {
 	return b
 }
 
-// operatorPod returns a pod of the operator of a bundle.
+// operatorPod returns a pod of the operator that a bundle installs.
 func operatorPod(b bundle.Bundle) *corev1.Pod {
 	template := b.CSV.Spec.Install.Spec.Deployments[0].Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// permissions tests that the operator has every permission that the bundle lists, and has no dangerous ones. The integration tests
-// show that it needs each of them.
+// permissions tests that the operator has every permission that the bundle lists, and has no dangerous ones. The integration tests show
+// that it needs each listed permission.
 func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -38,14 +38,14 @@ func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, e
 	return problems, nil
 }
 
-// check is a permission in a namespace, or in all namespaces if that is empty. The bundle lists it, or it is dangerous.
+// check is a permission in a namespace, or in all namespaces if namespace is empty. The bundle lists it, or it is dangerous.
 type check struct {
 	namespace  string
 	permission bundle.Permission
 	isListed   bool
 }
 
-// checksOf returns what to check of the operator, which runs in the namespace own and watches the namespace other.
+// checksOf returns the checks of an operator that runs in the namespace own and watches the namespace other.
 func checksOf(b bundle.Bundle, own, other string) []check {
 	var all []check
 	for _, p := range bundle.Listed(b.CSV.Spec.Install.Spec.Permissions[0].Rules) {
@@ -64,7 +64,7 @@ func checksOf(b bundle.Bundle, own, other string) []check {
 	return all
 }
 
-// review returns the request that asks whether a service account has the permission.
+// review returns a request for whether a service account has the permission.
 func (c check) review(namespace, account string) *authorizationv1.SubjectAccessReview {
 	resource, subresource, _ := strings.Cut(c.permission.Resource, "/")
 	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -75,8 +75,8 @@ func (c check) review(namespace, account string) *authorizationv1.SubjectAccessR
 	}}
 }
 
-// dangerous returns rules with which an attacker who controls the operator could control the cluster. Creating pods is not among them:
-// it gives no more control than creating Deployments, which the operator must do.
+// dangerous returns rules with which an attacker who controls the operator could control the cluster. The right to create pods is not among
+// them: it gives no more control than the right to create Deployments, which the operator needs.
 func dangerous() []rbacv1.PolicyRule {
 	rule := func(group, resources, verbs string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs)}
@@ -91,7 +91,7 @@ func dangerous() []rbacv1.PolicyRule {
 		rule("", "serviceaccounts/token", "create"),
 		rule("", "users groups", "impersonate"),
 		rule("", "namespaces", "create update patch delete"),
-		rule("coordination.k8s.io", "leases", "update patch delete deletecollection"), // of nodes and of the control plane, too
+		rule("coordination.k8s.io", "leases", "update patch delete deletecollection"), // nodes and the control plane have leases, too
 		rule("rbac.authorization.k8s.io", "clusterroles roles", "create update patch bind escalate"),
 		rule("rbac.authorization.k8s.io", "clusterrolebindings rolebindings", "create update patch"),
 		rule("apiextensions.k8s.io", "customresourcedefinitions", "create update patch delete"),

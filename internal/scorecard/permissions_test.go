@@ -34,8 +34,8 @@ func TestReviewAsksForOnePermission(t *testing.T) {
 	}
 }
 
-// TestPermissions checks that each listed permission is looked for where it is granted, and each dangerous one in all namespaces, in the
-// operator's, and in the one of the Echoes.
+// TestPermissions checks that the test asks about each listed permission where it is granted, and about each dangerous one in all
+// namespaces, in the operator's and in the Echoes' namespace.
 func TestPermissions(t *testing.T) {
 	const lease = "leases.coordination.k8s.io"
 	for name, c := range map[string]struct {
@@ -76,8 +76,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestLeasesOfTheBundle checks that the bundle lists only permissions for the operator's own lease. Where the operator watches all
-// namespaces, OLM grants the namespaced rules of a bundle in all of them. The leases of nodes and of the control plane are there, too.
+// TestLeasesOfTheBundle checks that the bundle lists only permissions for the operator's own lease. If the operator watches all namespaces,
+// OLM grants the bundle's namespaced rules in all of them, which include the leases of nodes and of the control plane.
 func TestLeasesOfTheBundle(t *testing.T) {
 	var leases []string
 	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {
@@ -85,7 +85,7 @@ func TestLeasesOfTheBundle(t *testing.T) {
 			leases = append(leases, p.String())
 		}
 	}
-	// The API server does not know the name of an object that is created when it decides.
+	// When the API server authorizes a create request, it does not know the name of the object.
 	own := "leases.coordination.k8s.io/echo-operator.example.com"
 	want := []string{"create leases.coordination.k8s.io", "get " + own, "update " + own}
 	if !slices.Equal(leases, want) {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// restricted tests that the pods of the operator and of an Echo with defaults comply with the restricted Pod Security Standard, with the
-// additional requirements of OpenShift, and with best practices.
+// restricted tests that the pods of the operator and of an Echo with defaults comply with the restricted Pod Security Standard, with
+// OpenShift's additional requirements, and with best practices.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, errors.Join(err, c.remove(ctx, echo.Name))
 }
 
-// podProblems returns the problems of a pod.
+// podProblems returns the problems with a pod.
 func podProblems(evaluator policy.Evaluator, pod *corev1.Pod) []string {
 	var problems []string
 	strictest := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}

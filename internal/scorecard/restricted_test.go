@@ -10,7 +10,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// TestRestricted checks that the pods of the operator and of an Echo are judged, and that a problem names its pod.
+// TestRestricted checks that the test examines the pods of the operator and of an Echo, and that a problem names its pod.
 func TestRestricted(t *testing.T) {
 	const problem = " container manager can write to its root file system"
 	loose := func(pod *corev1.Pod) { pod.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = nil }
@@ -50,7 +50,7 @@ func TestPodsOfAnEcho(t *testing.T) {
 	w.expectNoEchoes(t)
 }
 
-// problemsAfter returns the problems of the operator's pod after a change.
+// problemsAfter returns the problems with the operator's pod after a change.
 func problemsAfter(t *testing.T, change func(*corev1.Pod, *corev1.Container)) []string {
 	t.Helper()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

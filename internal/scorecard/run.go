@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/descriptors"
 )
 
-// Status is the output that scorecard parses: TestStatus of its API.
+// Status is the output that scorecard parses: TestStatus in its API.
 type Status struct {
 	Results []Result `json:"results"`
 }
@@ -21,7 +21,7 @@ type Result struct {
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Run runs the test of a name, on the bundle in a folder or on the operator in the cluster, with a namespace for Echoes.
+// Run runs the test with a name, on the bundle in a directory or on the operator in the cluster, with a namespace for Echoes.
 func Run(ctx context.Context, name, folder, namespace string) Status {
 	return Status{Results: []Result{run(ctx, name, folder, namespace)}}
 }
@@ -56,7 +56,7 @@ func (c *cluster) run(ctx context.Context, name string, b bundle.Bundle) ([]stri
 	}
 }
 
-// resultOf returns the result of a test with the problems that it found, and the error if it could not be completed.
+// resultOf returns the result of a test from the problems that it found, or the error if it could not finish.
 func resultOf(name string, problems []string, err error, log string) Result {
 	r := Result{Name: name, State: "pass", Log: log, Errors: problems}
 	if len(problems) > 0 {

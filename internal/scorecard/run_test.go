@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestUnknownTestsAreTold checks that the error names the tests, for those who mistype one in the configuration of scorecard.
+// TestUnknownTestsAreTold checks that the error for an unknown test names the tests, in case a scorecard configuration has a typo.
 func TestUnknownTestsAreTold(t *testing.T) {
 	for _, name := range []string{"", "Examples", "example"} {
 		problems, err := newWorld(t).run(t.Context(), name, ownBundle(t))

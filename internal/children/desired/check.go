@@ -26,27 +26,27 @@ const (
 	checkNameValue      = "echo-check"
 	checkComponentValue = "check"
 
-	// CheckContainer is the name of the container in the pods of checks.
+	// CheckContainer is the name of the container in the checks' pods.
 	CheckContainer = "check"
 
 	cronJobKind = "CronJob"
-	// maxCronJobName leaves room for what the names of Jobs and pods add: k8s.io/kubernetes/pkg/apis/batch/validation.
+	// maxCronJobName leaves room for the suffixes of Job and pod names: k8s.io/kubernetes/pkg/apis/batch/validation.
 	maxCronJobName = 52
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
-	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends it. It is the deadline of the pod: that
-	// of a Job deletes the pod, and the verdict with it. It is longer than the operator waits for a verdict, because what the kubelet says
-	// when it ends a pod hides what it said before, such as that the image cannot be pulled.
+	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends its pod. A Job's own deadline would
+	// delete the pod, and the verdict with it. The operator waits less than that for a verdict, because the message with which the kubelet
+	// ends a pod hides earlier ones, such as that the image cannot be pulled.
 	checkGraceSeconds = 120
-	// checkStartSeconds is how late a run may begin. Kubernetes makes up for runs that were due while a CronJob was suspended or no controller
-	// ran, and calls them as old as they are.
+	// checkStartSeconds is how late a run may begin. Kubernetes later starts a run that was due while a CronJob was suspended or no controller
+	// ran, and dates it back to its scheduled time.
 	checkStartSeconds = 60
 )
 
 // NewCronJob returns an empty CronJob.
 func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
 
-// cronJobName returns the name of the CronJob of a check. If it is too long, a digest replaces its end.
+// cronJobName returns the name of a check's CronJob. If the name is too long, a digest replaces its end.
 func cronJobName(echo *v1.Echo, check string) string {
 	name := echo.Name + "-" + check
 	if len(name) <= maxCronJobName {
@@ -57,13 +57,13 @@ func cronJobName(echo *v1.Echo, check string) string {
 	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
 }
 
-// CronJob returns the CronJob of a check as one that is not desired.
+// CronJob returns a check's CronJob as a child that is not desired.
 func CronJob(echo *v1.Echo, check string) children.Child {
 	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
 		NewObject: NewCronJob}
 }
 
-// checkLabels returns the labels of the objects of a check. Neither the Service of the Echo nor its Deployment selects them.
+// checkLabels returns the labels of a check's objects. Neither the Echo's Service nor its Deployment selects them.
 func checkLabels(echo *v1.Echo, check string) map[string]string {
 	return map[string]string{
 		children.LabelName:      checkNameValue,
@@ -74,7 +74,7 @@ func checkLabels(echo *v1.Echo, check string) map[string]string {
 	}
 }
 
-// CheckOf returns the name of the check that a pod or a CronJob belongs to, empty for others.
+// CheckOf returns the name of the check that a pod or a CronJob belongs to, empty for other objects.
 func CheckOf(object client.Object) string {
 	if object.GetLabels()[children.LabelName] != checkNameValue {
 		return ""
@@ -90,12 +90,12 @@ func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	return echo.Status.ExternalURL
 }
 
-// CheckDeadline returns how long a run of a check takes at most.
+// CheckDeadline returns the longest time that a run of a check may take.
 func CheckDeadline(check *v1.EchoCheck) time.Duration {
 	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
 }
 
-// Check returns the CronJob of a check. Want is nil if the URL is not known.
+// Check returns a check's CronJob. Desired is nil if the URL is not known.
 func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children.Child, error) {
 	child := CronJob(echo, check.Name)
 	url := CheckURL(echo, check)
@@ -132,7 +132,7 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 	return child, err
 }
 
-// CheckHash returns the digest of what the pods of a check are made of, empty if the check has no CronJob.
+// CheckHash returns the digest of the spec of a check's pods, empty if the check has no CronJob.
 func CheckHash(cronJob children.Child) string {
 	if cronJob.Desired == nil {
 		return ""
@@ -142,7 +142,7 @@ func CheckHash(cronJob children.Child) string {
 	return hash
 }
 
-// checkArguments returns the command line of pathcheck.
+// checkArguments returns pathcheck's command line.
 func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	arguments := []string{
 		"--verdict-file=" + corev1.TerminationMessagePathDefault,
@@ -151,7 +151,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	}
 	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		arguments = append(arguments, "--own-service="+routing.URL(echo))
-	} // otherwise the Service may be silent on the node of the check, whatever responds elsewhere
+	} // otherwise the Service may not respond on the check's node, whatever responds elsewhere
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)
 	}

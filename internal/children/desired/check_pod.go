@@ -12,11 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// caVolume is the name of the volume with the certificates that a check trusts, caFolder where it finds them, and caFile their file.
+// caVolume is the name of the volume with the certificates that a check trusts, caFolder the directory at which it is mounted, and caFile
+// the file in it.
 const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 
-// checkPod returns the spec of the pods of a check. It meets the Pod Security Standard restricted, and has the identity and the placement of
-// the echo pods, so that policies of the cluster admit it where they admit those.
+// checkPod returns the spec of a check's pods. It meets the restricted Pod Security Standard, and has the identity and the placement of the
+// echo pods, so that cluster policies that admit the echo pods also admit it.
 func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(CheckContainer).
@@ -43,7 +44,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Im
 	return spec.WithContainers(container)
 }
 
-// place places the pods of a check where the echo servers may run. Affinity to other pods and an even spread are for many pods.
+// place restricts a check's pods to nodes where the echo servers may run. Pod affinity and an even spread make sense only for many pods.
 func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	spec.WithNodeSelector(echopod.NodeSelector(given.NodeSelector, true)).WithTolerations(echopod.Tolerations(given.Tolerations)...)
 	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
@@ -55,8 +56,8 @@ func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	}
 }
 
-// checkResources returns what a run needs, which sends and receives up to 64 MiB. It has the CPU limit of the Echo, because a quota that
-// requires one requires it of all pods.
+// checkResources returns the resources of a run, which sends and receives up to 64 MiB. It copies the Echo's CPU limit, because a quota
+// that requires a limit requires it of all pods.
 func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}

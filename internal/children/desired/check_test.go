@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheck_ownService checks that a check asks a Service only if that responds on each node, whatever its type.
+// TestCheck_ownService checks that a check sends requests to the Service, whatever its type, only if the Service responds on each node.
 func TestCheck_ownService(t *testing.T) {
 	for want, service := range map[string]v1.EchoService{
 		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
@@ -101,8 +101,8 @@ func TestCheck_ownService(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyAdmitsChecks checks that a check can ask the Service: if the Echo's own NetworkPolicy dropped that, an outage would look
-// like a closed network.
+// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service: if the Echo's own NetworkPolicy dropped its requests, an outage
+// would look like a closed network.
 func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
@@ -123,7 +123,8 @@ func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	}
 }
 
-// TestPodsOfChecksAreNotEchoServers checks that neither requests nor the operator take a pod of a check for an echo server.
+// TestPodsOfChecksAreNotEchoServers checks that no requests go to a check's pods, and that the operator does not mistake them for echo
+// servers.
 func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()

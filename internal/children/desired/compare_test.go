@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// childOf returns the child of a kind of an Echo with all fields set, changed.
+// childOf returns the child of a kind of an Echo that has all fields set and is then changed.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
@@ -33,13 +33,13 @@ func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Chil
 	return children.Child{}
 }
 
-// foreign is what another client does to a child.
+// foreign is an edit that another client makes to a child.
 type foreign struct {
 	kind   string
 	change func(*testing.T, *stored)
 }
 
-// by returns an edit of a Go type.
+// by returns an edit of an object of a Go type.
 func by[T client.Object](kind string, change func(T)) foreign {
 	return foreign{kind, func(t *testing.T, s *stored) { edit(t, s, change) }}
 }
@@ -56,7 +56,7 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted names each field that findings of a search for faults were about.
+// TestEditsOfOthersThatAreReverted covers each field in which a search for faults found one.
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
@@ -175,7 +175,8 @@ func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	}
 }
 
-// TestItemWithADesiredName: the API server rejects two ports of the same name, so that the one of another client has to go.
+// TestItemWithADesiredName checks that another client's port with the operator's name is removed: the API server rejects two ports with the
+// same name.
 func TestItemWithADesiredName(t *testing.T) {
 	named := func(name string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
@@ -204,7 +205,7 @@ func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
 	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
 }
 
-// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress: the API server sets the default class only when an Ingress is created.
+// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress covers the default class, which the API server sets only when an Ingress is created.
 func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	class := func(name string) children.Child {
 		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
@@ -225,7 +226,7 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer: the API server does not change the class of a Service that is and stays a load balancer.
+// TestAnotherClassReplacesALoadBalancer covers a class that the API server does not change while a Service remains a load balancer.
 func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })

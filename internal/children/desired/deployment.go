@@ -13,11 +13,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// ProgressDeadline is how long a rollout may make no progress, and pods may be missing, before the Echo is degraded.
+// ProgressDeadline is how long a rollout may make no progress, or pods may be missing, before the Echo is degraded.
 const ProgressDeadline = 10 * time.Minute
 
-// deployment returns the Deployment that runs the pods of an Echo. No old pod is stopped before a new one is ready, so that no
-// request is lost.
+// deployment returns the Deployment that runs an Echo's pods. No old pod stops before a new one is ready, so that no request is lost.
 func deployment(echo *v1.Echo, config children.Config) any {
 	return appsv1ac.Deployment(echo.Name, echo.Namespace).
 		WithSpec(appsv1ac.DeploymentSpec().

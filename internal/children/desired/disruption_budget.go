@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// disruptionBudget returns the PodDisruptionBudget of the pods of an Echo. It is nil if it is disabled or would allow to evict all pods.
+// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It is nil if it is disabled or would allow the eviction of all pods.
 func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 	desired := echo.Spec.DisruptionBudget
 	if desired.Enabled != nil && !*desired.Enabled {
@@ -27,6 +27,6 @@ func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(maxUnavailable)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))).
-			// A pod that is not ready must not block the drain of a node.
+			// A pod that is not ready must not block a node drain.
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }

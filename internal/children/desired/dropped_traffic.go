@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DroppedTraffic returns what leads traffic from outside the namespace to an Echo whose NetworkPolicy drops it, because all its peers are
-// pods of the namespace. A peer outside the namespace may be any of them.
+// DroppedTraffic returns the sources from outside the namespace whose traffic the Echo's NetworkPolicy drops, because all of its peers are
+// pods in the namespace. A peer outside the namespace may be any of these sources.
 func DroppedTraffic(echo *v1.Echo) []string {
 	policy := echo.Spec.NetworkPolicy
 	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, isOutside) {

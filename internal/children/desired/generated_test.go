@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure repeats.
+// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure is reproducible.
 const generatedEchoes = 100
 
 func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
@@ -26,8 +26,7 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in each reconcile,
-// without an end.
+// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in every reconcile.
 func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {
@@ -39,7 +38,7 @@ func TestWhatWasAppliedMatches(t *testing.T) {
 	}
 }
 
-// compared returns the children without the companion, which is not compared: it is replaced if its digest differs.
+// compared returns the children without the companion, which the operator replaces if its digest differs.
 func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }
@@ -68,20 +67,20 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	}
 }
 
-// isIdentity reports whether a leaf says which object is meant: its version, kind, namespace or name.
+// isIdentity reports whether a leaf is part of the object's identity: its version, kind, namespace or name.
 func isIdentity(l leaf) bool {
 	parent, _ := l.parent.(map[string]any)
 	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" ||
 		l.key == "namespace")
 }
 
-// leaf is a value in a tree that is no map and no list.
+// leaf is a value in a tree that is neither a map nor a list.
 type leaf struct {
 	parent any // a map, or a list
 	key    any
 }
 
-// leaves returns the leaves of a tree, in an order that does not change.
+// leaves returns the leaves of a tree, always in the same order.
 func leaves(tree any, all []leaf) []leaf {
 	add := func(key, value any) {
 		switch value.(type) {
@@ -115,7 +114,7 @@ func (l leaf) set(value any) {
 	}
 }
 
-// remove removes a field of a map. An element of a list is emptied.
+// remove removes the leaf from a map, or empties it in a list.
 func (l leaf) remove() {
 	if parent, ok := l.parent.(map[string]any); ok {
 		delete(parent, l.key.(string))

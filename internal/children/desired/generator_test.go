@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// generator makes valid Echoes of random fields.
+// generator generates valid Echoes with random fields.
 type generator struct{ *rand.Rand }
 
 func newGenerator() generator { return generator{rand.New(rand.NewSource(1))} }
@@ -29,7 +29,7 @@ func (g generator) maybe(set func()) {
 	}
 }
 
-// text returns a text with characters that JSON, YAML or Kubernetes treat in their own way, and sometimes an empty one.
+// text returns a text with characters that JSON, YAML or Kubernetes treat specially, and sometimes an empty one.
 func (g generator) text() string {
 	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
@@ -92,7 +92,7 @@ func (g generator) response() *v1.EchoResponse {
 		})}
 }
 
-// variable returns a variable, which may have the name of one that the operator sets.
+// variable returns a variable, which may have the same name as one that the operator sets.
 func (g generator) variable(i int) corev1.EnvVar {
 	names := [][]string{{"A", "ECHO_HTTP_ADDR"}, {"B", "ECHO_ADMIN_ADDR"}, {"C", "ECHO_RESPONSE_BODY"}}
 	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
@@ -173,7 +173,7 @@ func (g generator) security(spec *v1.EchoSpec) {
 	})
 }
 
-// children returns all that is made for an Echo, its companion included, without what is not wanted.
+// children returns all objects that an Echo requires, including its companion.
 func (g generator) children(t *testing.T, echo *v1.Echo) []children.Child {
 	t.Helper()
 	all, err := Of(echo, testConfig)

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// recreateForFamilies reports whether a Service has to be recreated: the API server does not change the primary IP family, and if the spec
-// no longer says which families or which policy, it keeps those from before. A policy that others set stays.
+// recreateForFamilies reports whether a Service must be recreated. The API server does not change the primary IP family, and it keeps the
+// families and the policy if the spec no longer sets them. A policy that another client set remains.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
 	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
@@ -21,8 +21,8 @@ func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
 }
 
-// withSecondFamily returns a Service with the second IP family that the API server added to the desired one, unless the policy is to have
-// one: it does not accept the list without that.
+// withSecondFamily adds to the desired Service the second IP family that the API server added, without which it rejects the list, unless
+// the policy is SingleStack.
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
 	desired := ipFamilies(want.Object)
@@ -39,13 +39,13 @@ func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unst
 	return want
 }
 
-// ipFamilies returns the IP families in the JSON of a Service.
+// ipFamilies returns the IP families in a Service's JSON.
 func ipFamilies(service map[string]any) []string {
 	families, _, _ := unstructured.NestedStringSlice(service, "spec", "ipFamilies")
 	return families
 }
 
-// ipFamilyPolicy returns the policy in the JSON of a Service, empty if there is none.
+// ipFamilyPolicy returns the policy in a Service's JSON, empty if there is none.
 func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
 	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
 	return corev1.IPFamilyPolicy(policy)

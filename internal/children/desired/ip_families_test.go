@@ -22,7 +22,8 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestOtherIPFamiliesReplaceAService: the API server does not change the primary family, and keeps what is no longer set.
+// TestOtherIPFamiliesReplaceAService covers changes that the API server does not make: it does not change the primary family, and keeps
+// fields that are no longer set.
 func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after children.Child
@@ -61,7 +62,7 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 	}
 }
 
-// TestTheSecondIPFamilyIsTheAPIServers: with a policy for two families, the API server adds the other one to the list.
+// TestTheSecondIPFamilyIsTheAPIServers checks a policy for two families, with which the API server adds the other family to the list.
 func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
-// repair does to a stored object what the operator does if it does not match.
+// repair changes a stored object that does not match as the operator would.
 func (s *stored) repair(t *testing.T, c children.Child) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,7 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port: nothing says that it was the operator's.
+// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so nothing shows that it was the operator's.
 func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
@@ -56,7 +56,7 @@ func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	s.expectMatch(t, child, true)
 }
 
-// TestAPortWithTheOperatorsNameIsTaken edits its target, too. Two ports must not have one name.
+// TestAPortWithTheOperatorsNameIsTaken edits a port's target, too. Two ports must not have the same name.
 func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	child := childOf(t, "Service")
 	s := store(t, child)
@@ -67,7 +67,7 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne: apply removes it without further requests.
+// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that apply removes the item without further requests.
 func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })

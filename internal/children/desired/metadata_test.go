@@ -50,7 +50,7 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 	}
 }
 
-// TestWithMetadata_commonMetadata checks that what an object has of its own takes precedence.
+// TestWithMetadata_commonMetadata checks that an object's own metadata takes precedence.
 func TestWithMetadata_commonMetadata(t *testing.T) {
 	g := NewWithT(t)
 	echo := &v1.Echo{Spec: v1.EchoSpec{CommonMetadata: &v1.CommonMetadata{Labels: v1.Labels{"a": "common", "b": "common"},
@@ -62,8 +62,8 @@ func TestWithMetadata_commonMetadata(t *testing.T) {
 	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
 }
 
-// TestCommonMetadata_everyObject checks that every object has the common labels and annotations, and every template in it: pods, and Jobs
-// of checks.
+// TestCommonMetadata_everyObject checks that every object and every template in it, for pods and for checks' Jobs, has the common labels
+// and annotations.
 func TestCommonMetadata_everyObject(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
@@ -98,7 +98,7 @@ func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
 	}
 }
 
-// specFields returns the paths of the fields of a spec in JSON. Fields of other packages are not followed.
+// specFields returns the JSON paths of a spec's fields. It does not descend into types of other packages.
 func specFields(of reflect.Type, path string) []string {
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -114,8 +114,8 @@ func specFields(of reflect.Type, path string) []string {
 	return all
 }
 
-// fieldChange changes one field of the Echo that support.EveryField makes, and names the kinds of the children that must be applied again,
-// in the order of the table of kinds, and with "companion" the companions that must be replaced.
+// fieldChange changes one field of the Echo from support.EveryField. It names the kinds of the children that must be applied again, in the
+// order of the table of kinds; "companion" stands for the companions, which must be replaced.
 type fieldChange struct {
 	change func(*v1.EchoSpec)
 	again  string
@@ -197,7 +197,7 @@ func fieldChanges() map[string]fieldChange {
 	}
 }
 
-// digests returns the digest of each child by its kind, and of the companion as "companion".
+// digests returns the digest of each child by kind, and the companion's as "companion".
 func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	t.Helper()
 	g := NewWithT(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
-// companions, both from the same peers, and no traffic from them.
+// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. It allows requests to and scrapes of echo servers and
+// companions, both from the same peers, and no traffic from the servers.
 func networkPolicy(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.NetworkPolicy
 	if desired == nil || !desired.Enabled {
@@ -51,7 +51,7 @@ func networkPolicy(echo *v1.Echo, config children.Config) any {
 			WithIngress(rules...))
 }
 
-// fromChecks allows the checks of an Echo to send requests to it directly.
+// fromChecks allows an Echo's checks to send requests to it directly.
 func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
 		WithMatchLabels(map[string]string{children.LabelName: checkNameValue, children.LabelInstance: echo.Name})))
@@ -73,8 +73,8 @@ func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
 }
 
-// noEgress states that a NetworkPolicy has no egress rules, so that rules that other clients add are removed. An apply configuration cannot
-// say so: it leaves out empty lists.
+// noEgress states that a NetworkPolicy has no egress rules, so that rules from other clients are removed. An apply configuration cannot
+// state that, because it omits empty lists.
 func noEgress(policy *children.Child) {
 	if policy.Desired != nil {
 		policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}

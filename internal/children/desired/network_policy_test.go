@@ -39,7 +39,7 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicy_otherImage checks that the policy does not open a port of an image that has no metrics port.
+// TestNetworkPolicy_otherImage checks that the policy opens no metrics port for an image without one.
 func TestNetworkPolicy_otherImage(t *testing.T) {
 	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Image, e.Spec.Port, e.Spec.NetworkPolicy = "registry.example.com/other:1", 8080, &v1.EchoNetworkPolicy{Enabled: true}

@@ -13,7 +13,7 @@ import (
 
 const podMonitorKind = "PodMonitor"
 
-// MonitoringGroupVersion is the API of the Prometheus Operator: github.com/prometheus-operator/prometheus-operator.
+// MonitoringGroupVersion returns the Prometheus Operator's API: github.com/prometheus-operator/prometheus-operator.
 func MonitoringGroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
 }
@@ -27,13 +27,13 @@ func NewPodMonitor() *unstructured.Unstructured {
 
 func newPodMonitor() client.Object { return NewPodMonitor() }
 
-// HasMonitoring reports whether an Echo asks to be monitored.
+// HasMonitoring reports whether an Echo requests monitoring.
 func HasMonitoring(echo *v1.Echo) bool {
 	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
 }
 
-// PodMonitor returns the child of an Echo that leads Prometheus to the metrics of its echo servers and companions. Desired is nil if the
-// Echo does not ask for it. Each job is named after its Echo.
+// PodMonitor returns the child that makes Prometheus scrape the metrics of an Echo's servers and companions. Desired is nil if the Echo
+// does not request it. Each job is named after its Echo.
 func PodMonitor(echo *v1.Echo) children.Child {
 	child := children.Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
 	if !HasMonitoring(echo) {
@@ -55,9 +55,9 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	return child
 }
 
-// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. Fields that others added, or the API server as
-// defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select
-// nothing. The rest of the schema depends on the cluster, and is not known.
+// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. Added fields do not count, whether they come
+// from other clients or are defaults of the API server. Added list items do count, and so does the selector, which is set as a whole: with
+// an extra label it would select nothing. The rest of the schema depends on the cluster, and is not known.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {
@@ -69,7 +69,7 @@ func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 		includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
 }
 
-// hasAll reports whether labels or annotations have all that are desired.
+// hasAll reports whether labels or annotations include all desired ones.
 func hasAll(have, want map[string]string) bool {
 	for key, value := range want {
 		if found, ok := have[key]; !ok || found != value {
@@ -79,7 +79,7 @@ func hasAll(have, want map[string]string) bool {
 	return true
 }
 
-// includes reports whether JSON has all that is desired.
+// includes reports whether a JSON value includes the desired one.
 func includes(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -30,7 +30,7 @@ func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
 	}
 }
 
-// TestPodMonitorSelects: the echo servers and the companions of its Echo, and no others.
+// TestPodMonitorSelects checks that a PodMonitor selects only the echo servers and the companions of its Echo.
 func TestPodMonitorSelects(t *testing.T) {
 	g := NewWithT(t)
 	echo, neighbor := support.Echo("ns", "x", monitored), support.Echo("ns", "y")

@@ -27,7 +27,7 @@ func standard(t *testing.T, name string) policy.PodSecurity {
 	return security
 }
 
-// podSecurityCases are changes of an Echo, and the strictest standard that its pods meet.
+// podSecurityCases returns changes to an Echo, with the strictest standard that its pods then meet.
 func podSecurityCases() map[string]struct {
 	change func(*v1.EchoSpec)
 	meets  string
@@ -89,7 +89,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	}
 }
 
-// TestPodSecurity_podsOfCronJobs checks that the pods of a check are judged, whatever becomes part of them.
+// TestPodSecurity_podsOfCronJobs checks that the standard is enforced on a check's pods, whatever becomes part of them.
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()
@@ -119,7 +119,7 @@ func TestAStandardThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestGeneratedPodsMeetBaseline checks that what an Echo asks for is judged, and not what the operator adds to it.
+// TestGeneratedPodsMeetBaseline checks that only what an Echo requests can violate the standard, not what the operator adds.
 func TestGeneratedPodsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {

@@ -33,13 +33,13 @@ func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 	}
 }
 
-// TestACompanionRunsWhatTheEchoRuns compares the pods of an Echo with its companions. They differ in where they run, and in that no
-// Service and no Ingress is in front of a companion.
+// TestACompanionRunsWhatTheEchoRuns compares the pods of an Echo with its companions. They differ only in where they run, and companions
+// have neither a Service nor an Ingress in front of them.
 func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 	differ := []string{"Affinity", "NodeSelector", "PriorityClassName", "Tolerations", "TopologySpreadConstraints"}
 	for name, c := range map[string]struct {
 		change func(*v1.Echo)
-		fields []string // that do differ
+		fields []string // the fields that differ
 	}{
 		"minimal": {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
 		// the same toleration

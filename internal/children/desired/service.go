@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// service returns the Service in front of the pods of an Echo.
+// service returns the Service in front of an Echo's pods.
 func service(echo *v1.Echo, _ children.Config) any {
 	desired := echo.Spec.Service
 	spec := corev1ac.ServiceSpec().
@@ -33,14 +33,14 @@ func service(echo *v1.Echo, _ children.Config) any {
 		WithSpec(spec)
 }
 
-// setIfGiven sets a field of a Service, unless Kubernetes shall choose.
+// setIfGiven sets a field of a Service, unless its value is left to Kubernetes.
 func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
 	if value != "" {
 		set(value)
 	}
 }
 
-// httpPort returns the port of the Service for HTTP.
+// httpPort returns the Service's HTTP port.
 func httpPort(echo *v1.Echo) *corev1ac.ServicePortApplyConfiguration {
 	port := servicePort(children.PortName, echo.Spec.Service.Port).WithName(children.ServicePortName(echo))
 	if protocol := echo.Spec.Service.AppProtocol; protocol != "" {
@@ -49,23 +49,23 @@ func httpPort(echo *v1.Echo) *corev1ac.ServicePortApplyConfiguration {
 	return port
 }
 
-// servicePort returns a port of the Service that leads to a port of the containers.
+// servicePort returns a Service port that targets a port of the containers.
 func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfiguration {
 	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
 }
 
-// refineService sets how a Service changes.
+// refineService determines how a Service changes.
 func refineService(service *children.Child) {
 	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
 }
 
-// recreateService reports whether a Service has to be recreated, because the API server does not change all of one that exists.
+// recreateService reports whether a Service must be recreated, because the API server does not change all fields of an existing one.
 func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
 	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
 }
 
-// recreateForClass reports whether a Service has to be recreated: the API server does not change the class of a load balancer. A class that
-// others set, for example by default, stays.
+// recreateForClass reports whether a Service must be recreated, because the API server does not change a load balancer's class. A class
+// that another client set, such as a default, remains.
 func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
 	for _, service := range []map[string]any{want, have} {
 		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {

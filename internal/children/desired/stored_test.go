@@ -22,16 +22,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
-// stored is an object of an API server that has server-side apply, but neither defaults nor validation.
+// stored is an object in an API server that has server-side apply, but neither defaults nor validation.
 type stored struct {
 	child  children.Child
 	fields managedfieldstest.TestFieldManager
 }
 
-// testSchema is read once: it takes as long as many tests.
+// testSchema is parsed only once, because that takes as long as many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(testScheme()) })
 
-// serverTypes are all types that the API server knows, and not only those that the operator compares.
+// serverTypes returns all types that the API server knows, not only the ones that the operator compares.
 var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(testScheme()) })
 
 func testScheme() *runtime.Scheme {
@@ -54,7 +54,7 @@ func (s *stored) apply(t *testing.T, c children.Child) {
 	NewWithT(t).Expect(s.fields.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
 }
 
-// edit changes the object as another client does that reads it and writes it as a whole.
+// edit changes the object as a client does that reads it and writes it back as a whole.
 func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 	t.Helper()
 	object := s.live(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Kind is a row of the table of kinds: a kind of object that the operator creates for Echoes. All that has to know the kinds ranges over
-// the table, or is generated from it by tools/tables.
+// Kind is a row in the table of kinds: a kind of object that the operator creates for Echoes. All code that must know the kinds iterates
+// over the table, or tools/tables generates it from the table.
 type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if a cluster may not serve the kind.
@@ -28,17 +28,17 @@ type Kind struct {
 	// Kept are the fields that must-gather writes, separated by spaces. If there are none, internal/mustgather/kept.yaml lists them.
 	Kept string
 
-	// newObject is empty of the Go type of the kind.
+	// newObject returns an empty object of the kind's Go type.
 	newObject func() client.Object
-	// build returns an apply configuration without labels and owner, or nil if an Echo does not ask for the kind. It is nil if the reconciler of
-	// Echoes does not create the kind.
+	// build returns an apply configuration without labels and owner, or nil if an Echo does not request the kind. The function is nil if the
+	// Echo reconciler does not create the kind.
 	build func(*v1.Echo, children.Config) any
-	// refine sets what else is particular about a child, and what an apply configuration cannot express. It is nil if there is nothing.
+	// refine sets the particularities of a child, including what an apply configuration cannot express. It is nil if there are none.
 	refine   func(*children.Child)
 	runsPods bool
 }
 
-// Table returns the kinds that the operator creates. The children of an Echo come first, in the order in which they are created.
+// Table returns the kinds that the operator creates. An Echo's children come first, in creation order.
 func Table() []Kind {
 	gateways := routing.GatewayGroupVersion()
 	const whole = "spec status"
@@ -74,24 +74,24 @@ func empty[T any, P interface {
 // NewObject returns an empty object of the kind.
 func (k Kind) NewObject() client.Object { return k.newObject() }
 
-// Named reports whether the object of an Echo has the name of the Echo. Checks have names of their own.
+// Named reports whether the object has the same name as its Echo. Checks have their own names.
 func (k Kind) Named() bool { return k.Kind != cronJobKind }
 
-// Resource returns the resource of the kind. A test compares it with the role of the operator.
+// Resource returns the resource of the kind. A test compares it with the operator's role.
 func (k Kind) Resource() schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
 	return plural
 }
 
-// kindsOfEcho returns the kinds of children that the reconciler of Echoes creates where a cluster serves some of the optional kinds.
+// kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves some of the optional kinds.
 func kindsOfEcho(served children.Served) []Kind {
 	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
 }
 
-// Kinds returns an empty object of each kind of child that every cluster serves, in the order in which they are created.
+// Kinds returns an empty object of each kind of child that every cluster serves, in creation order.
 func Kinds() []client.Object { return KindsServed(nil) }
 
-// OptionalKinds returns an empty object of each kind of child that a cluster may not serve, by its name.
+// OptionalKinds returns, by name, an empty object of each kind of child that a cluster may not serve.
 func OptionalKinds() map[string]client.Object {
 	objects := map[string]client.Object{}
 	for _, k := range Table() {
@@ -102,7 +102,7 @@ func OptionalKinds() map[string]client.Object {
 	return objects
 }
 
-// KindsServed returns an empty object of each kind of child of a cluster that serves some of the optional kinds.
+// KindsServed returns an empty object of each kind of child in a cluster that serves some of the optional kinds.
 func KindsServed(served children.Served) []client.Object {
 	var objects []client.Object
 	for _, k := range kindsOfEcho(served) {
@@ -111,7 +111,7 @@ func KindsServed(served children.Served) []client.Object {
 	return objects
 }
 
-// KindsOf returns the children that an Echo may have, without what is desired of them.
+// KindsOf returns the children that an Echo may have, without their desired state.
 func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
 	kinds := kindsOfEcho(served)
 	all := make([]children.Child, len(kinds))
@@ -121,7 +121,7 @@ func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
 	return all
 }
 
-// setChild sets a child of an Echo. Nothing may be desired of it.
+// setChild sets a child of an Echo. desired may be nil.
 func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.Unstructured) {
 	*c = children.Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Desired: desired, Optional: k.Optional,
 		RunsPods: k.runsPods}
@@ -130,7 +130,7 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns the children of an Echo whose kinds are served. An error is a defect of the operator: every valid Echo can be expressed.
+// Of returns the children of an Echo whose kinds are served. An error is a defect in the operator: every valid Echo can be expressed.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))
@@ -147,7 +147,7 @@ func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	return all, nil
 }
 
-// Unserved returns the kinds that an Echo asks for and that are not served, in the order in which they would be created.
+// Unserved returns the kinds that an Echo requests but the cluster does not serve, in creation order.
 func Unserved(echo *v1.Echo, served children.Served) []string {
 	if !children.HasGateway(echo) { // most do not, and each reconcile asks
 		return nil

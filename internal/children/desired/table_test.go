@@ -22,7 +22,7 @@ import (
 
 var testConfig = children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
 
-// allServed are all kinds that a cluster may serve.
+// allServed returns all kinds that a cluster may serve.
 func allServed() children.Served {
 	served := children.Served{}
 	for kind := range OptionalKinds() {
@@ -31,8 +31,8 @@ func allServed() children.Served {
 	return served
 }
 
-// liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails on fields that the
-// type does not have.
+// liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails if the child has a
+// field that the type lacks.
 func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	t.Helper()
 	g := NewWithT(t)
@@ -52,7 +52,7 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	return nil
 }
 
-// TestChildren compares what is made for an Echo with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
+// TestChildren compares the children of Echoes with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
 func TestChildren(t *testing.T) {
 	for name, echo := range map[string]*v1.Echo{
 		"minimal":    support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" }),
@@ -102,7 +102,7 @@ func TestUnwantedChildren(t *testing.T) {
 	}
 }
 
-// TestTable_rows: a row has the Go type of its kind, and each kind has one row.
+// TestTable_rows checks that each row has the Go type of its kind, and that each kind has one row.
 func TestTable_rows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Table() {
@@ -115,7 +115,7 @@ func TestTable_rows(t *testing.T) {
 	}
 }
 
-// TestTable_everyField: support.EveryField is the Echo with which most tests look at all kinds.
+// TestTable_everyField checks that support.EveryField, with which most tests examine all kinds, has a child of each kind.
 func TestTable_everyField(t *testing.T) {
 	all, err := Of(support.Echo("ns", "x", support.EveryField), children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -129,7 +129,8 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced: an Ingress of another name could be refused because the one that it replaces has its host.
+// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that an Ingress is not tried: the API server could reject it under another name, because
+// the Ingress that it replaces has its host.
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)

@@ -15,12 +15,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// withTLS configures HTTPS as the schema does if nothing but the Secret is given.
+// withTLS configures HTTPS as the schema does if only the Secret is given.
 func withTLS(e *v1.Echo) {
 	e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateNone}
 }
 
-// tlsVariables returns the variables of HTTPS.
+// tlsVariables returns the variables that configure HTTPS.
 func tlsVariables(echo *v1.Echo, required children.TLSProfile) map[string]string {
 	env := map[string]string{}
 	for _, e := range echopod.TLSEnvironment(echo, required) {
@@ -50,8 +50,8 @@ func TestTLSEnvironment(t *testing.T) {
 	}
 }
 
-// TestRequestsOverHTTPSReachTheContainer compares the Service with the container, and the folder that the container is told of with what is
-// mounted there.
+// TestRequestsOverHTTPSReachTheContainer compares the Service with the container, and the directory in the container's environment with the
+// mounted volume.
 func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
@@ -87,7 +87,7 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 	}
 }
 
-// TestTheNetworkPolicyAllowsHTTPS: rules of a NetworkPolicy are for ports of pods.
+// TestTheNetworkPolicyAllowsHTTPS checks the pods' port, because NetworkPolicy rules apply to pod ports.
 func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	echo := support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
 	var got []int32
@@ -97,7 +97,7 @@ func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
-// TestAnotherImageGetsTheCertificateToo: it may serve HTTPS by itself.
+// TestAnotherImageGetsTheCertificateToo checks an image that may serve HTTPS itself.
 func TestAnotherImageGetsTheCertificateToo(t *testing.T) {
 	server := liveDeployment(t, support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.Image = "nginx" })).Spec.Template.Spec.Containers[0]
 	if len(server.Ports) != 2 || server.Ports[1].Name != "https" || len(server.VolumeMounts) != 1 ||

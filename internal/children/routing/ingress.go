@@ -40,7 +40,7 @@ func Ingress(echo *v1.Echo, config children.Config) any {
 		WithSpec(spec)
 }
 
-// RefineIngress sets how an Ingress changes.
+// RefineIngress determines how an Ingress changes.
 func RefineIngress(ingress *children.Child) { ingress.Recreate = recreateIngress }
 
 // recreateIngress reports whether an Ingress must be recreated: if its class is no longer set, because the API server sets the default

@@ -40,7 +40,7 @@ type CSV struct {
 	}
 }
 
-// Owned is a kind that the operator owns, and how the console shows it.
+// Owned describes a kind that the operator owns, and how the console shows it.
 type Owned struct {
 	Name, Version                      string
 	SpecDescriptors, StatusDescriptors []Descriptor
@@ -63,7 +63,7 @@ type CRD struct {
 	}
 }
 
-// Read reads the bundle in a folder.
+// Read reads the bundle in a directory.
 func Read(folder string) (Bundle, error) {
 	b := Bundle{}
 	err := errors.Join(read(folder, "echo-operator.clusterserviceversion.yaml", &b.CSV), read(folder, "example.com_echoes.yaml", &b.CRD))
@@ -127,10 +127,11 @@ func (s Schema) At(path string) (Schema, bool) {
 	return s, true
 }
 
-// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the only object, empty for all.
+// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the object to which it is limited,
+// empty for all.
 type Permission struct{ Group, Resource, Verb, Name string }
 
-// String returns verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
+// String returns the verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
 func (p Permission) String() string {
 	text := strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
 	if p.Name != "" {
@@ -139,7 +140,7 @@ func (p Permission) String() string {
 	return text
 }
 
-// Listed returns the permissions that rules on resources grant.
+// Listed returns the permissions that resource rules grant.
 func Listed(rules []rbacv1.PolicyRule) []Permission {
 	var all []Permission
 	for _, rule := range rules {

@@ -1,4 +1,4 @@
-// Package descriptors compares the descriptors of a bundle with its CRDs and the OpenShift console.
+// Package descriptors compares a bundle's descriptors with its CRDs and the OpenShift console.
 package descriptors
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// Problems returns the problems of the descriptors of the kinds that a bundle owns.
+// Problems returns the problems with the descriptors of the kinds that a bundle owns.
 func Problems(b bundle.Bundle) []string {
 	var problems []string
 	for _, owned := range b.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -52,7 +52,7 @@ func (p part) problems(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// check returns the problems of a descriptor, given the schema of its field.
+// check returns the problems with a descriptor, given the schema of its field.
 func (p part) check(d bundle.Descriptor) []string {
 	field, ok := p.fields.At(d.Path)
 	if !ok {

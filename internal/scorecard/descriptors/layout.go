@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// layout returns what is wrong with how the console arranges and explains the fields of its form and of the page of an object.
+// layout returns what is wrong with how the console arranges and explains the fields in its form and on an object's page.
 func (p part) layout(all []bundle.Descriptor) []string {
 	var problems []string
 	for i, d := range all {
@@ -32,7 +32,7 @@ func (p part) layout(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// parentOf returns the path of the field that a field or an item is in, empty for a field of spec or status.
+// parentOf returns the path of the field that contains a field or an item, empty for a field of spec or status.
 func parentOf(path string) string {
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		return strings.TrimSuffix(path[:i], "[0]")
@@ -40,7 +40,7 @@ func parentOf(path string) string {
 	return ""
 }
 
-// isIn reports whether a path leads to a field, or to something in it.
+// isIn reports whether a path leads to a field, or to a part of it.
 func isIn(path, field string) bool {
 	return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(path, field+"[")
 }
@@ -60,7 +60,7 @@ func cannotSet(d bundle.Descriptor, field bundle.Schema) []any {
 			offered["Always"], offered["IfNotPresent"] = true, true
 		}
 	}
-	if len(offered) == 0 { // a schema with values alone results in a list of them
+	if len(offered) == 0 { // the console offers the schema's values as a list
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(field.Enum), func(value any) bool { return offered[value] })

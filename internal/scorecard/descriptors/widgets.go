@@ -13,13 +13,13 @@ const (
 	kubernetes = "urn:alm:descriptor:io.kubernetes:"
 )
 
-// widget is how the console shows a field.
+// widget describes how the console shows a field.
 type widget struct {
 	// urn is the x-descriptor; one that ends in a colon is followed by an argument.
 	urn string
-	// types are the field types that it supports; none means any.
+	// types are the supported field types; none means any.
 	types []string
-	// argument returns what is wrong with the argument, given the field and all fields of spec or status; nil means that there is none.
+	// argument returns what is wrong with the argument, given the field and all fields of spec or status; it is nil if there is no argument.
 	argument func(all, field bundle.Schema, argument string) string
 }
 
@@ -34,7 +34,7 @@ func find(widgets []widget, x string) (widget, string, bool) {
 	return widget{}, "", false
 }
 
-// specWidgets returns the widgets with which the console shows fields of the spec, in its form and on the page of an object.
+// specWidgets returns the widgets with which the console shows fields of the spec, in its form and on an object's page.
 func specWidgets() []widget {
 	text, object := []string{"string"}, []string{"object"}
 	return []widget{
@@ -60,7 +60,7 @@ func specWidgets() []widget {
 	}
 }
 
-// statusWidgets returns the widgets with which the console shows fields of the status on the page of an object.
+// statusWidgets returns the widgets with which the console shows fields of the status on an object's page.
 func statusWidgets() []widget {
 	text := []string{"string"}
 	return []widget{
