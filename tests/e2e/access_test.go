@@ -16,7 +16,7 @@ var _ = Describe("a user with the role", func() {
 			namespace := namespaces.New(ctx)
 			realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 for no
+				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 if not
 				return what + ": " + strings.TrimSpace(output)
 			}
 			for _, what := range may {

@@ -80,7 +80,7 @@ var _ = Describe("an Echo above the operator's limit", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// expectCause expects the status of an Echo to say why it is not ready; message is a regular expression.
+// expectCause expects an Echo's status to report why it is not ready. message is a regular expression.
 func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -22,15 +22,15 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The test cluster enforces no NetworkPolicy. Rules in the network namespaces of the pods of a check drop the same packets. They drop the
-// responses: the kernel reports a request that it drops itself, as no NetworkPolicy does.
+// The test cluster enforces no NetworkPolicy. Rules in the network namespaces of a check's pods drop the same packets instead. They drop
+// the responses, because the kernel reports a request that it drops itself, unlike a NetworkPolicy.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`
 	onlyDNS       = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; udp sport 53 accept; }; }`
 )
 
-// deadAddress is an address for documentation (RFC 5737), which no machine has.
+// deadAddress is a documentation address (RFC 5737), which no machine has.
 const deadAddress = "192.0.2.1"
 
 var _ = Describe("a check", func() {
@@ -67,8 +67,7 @@ var _ = Describe("a check", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// createGateways creates two Services in the place of gateways: one leads to the pods of an Echo, the other to an address that does not
-// respond.
+// createGateways creates two Services in place of gateways: one leads to an Echo's pods, the other to an address that does not respond.
 func createGateways(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	own := &corev1.Service{}
@@ -89,7 +88,7 @@ func createGateways(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Equal("true"))
 }
 
-// runCheck runs the check of an Echo, in a network namespace with rules of nftables.
+// runCheck runs an Echo's check in a network namespace with nftables rules.
 func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	GinkgoHelper()
 	cronJob := &batchv1.CronJob{}
@@ -109,14 +108,14 @@ func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	realcluster.Kubectl(ctx, "wait", "-n", job.Namespace, "--for=condition=Complete", "job/"+job.Name, waitTimeout)
 }
 
-// gate returns a container that runs until it gets SIGTERM. The containers of its pod start only then.
+// gate returns a container that runs until it receives SIGTERM. The other containers of its pod start only then.
 func gate() corev1.Container {
 	container := realcluster.WebPod("", "", "").Spec.Containers[0]
 	container.Name = "gate"
 	return container
 }
 
-// gateOf waits until the gate in the pod of a Job runs, and returns its process.
+// gateOf waits until the gate in a Job's pod runs, and returns its process.
 func gateOf(ctx context.Context, job *batchv1.Job) *os.Process {
 	GinkgoHelper()
 	list := &corev1.PodList{}
@@ -132,14 +131,14 @@ func gateOf(ctx context.Context, job *batchv1.Job) *os.Process {
 	return process
 }
 
-// expectChecked waits for a result of the check of an Echo.
+// expectChecked waits for a result of an Echo's check.
 func expectChecked(ctx context.Context, echo *v1.Echo, result v1.CheckResult, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Checks",
 		ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
-// checkEvents returns the reasons of the events on the check of an Echo.
+// checkEvents returns the reasons of the events about an Echo's check.
 func checkEvents(ctx context.Context, echo *v1.Echo) (reasons []string) {
 	GinkgoHelper()
 	for _, e := range support.EventsOf(ctx, Default, k8s, echo) {

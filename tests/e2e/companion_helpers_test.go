@@ -32,7 +32,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation, for a user of a namespace.
+// companionsDoc reads the documentation for a namespace's user.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""
@@ -72,8 +72,8 @@ func (d *doc) shell(ctx context.Context, script string) string {
 	return string(output)
 }
 
-// expectAnswer expects that the documented commands find a companion, and that it responds with a status. The images of the tests have
-// no wget, so the prober requests its URL, and the port-forward uses any free port.
+// expectAnswer expects that the documented commands find a companion, and that its response has the given status. The test images have no
+// wget, so the prober requests the companion's URL. The port-forward uses any free port.
 func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
 	GinkgoHelper()
 	find := d.line("companion=")
@@ -100,7 +100,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
 }
 
-// companionEcho returns an Echo of one pod with its own response and drain delay.
+// companionEcho returns a one-pod Echo with its own response and drain delay.
 func companionEcho(namespace, name, drain string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
@@ -146,7 +146,7 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until a pod has one ready companion on its node, which is not the replaced one. It reads the owner again.
+// eventuallyCompanion waits until a pod has one ready companion on its node, other than the replaced one. It reads the owner again.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod
@@ -172,7 +172,7 @@ func eventuallyNone(ctx context.Context, namespace string) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyPod waits for a pod of a StatefulSet that is not the deleted one.
+// eventuallyPod waits for a StatefulSet's pod, other than the deleted one.
 func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{}
@@ -183,7 +183,7 @@ func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, de
 	return pod
 }
 
-// expectEndpoints expects these pods to be the endpoints of a Service.
+// expectEndpoints expects a Service's endpoints to be these pods.
 func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
 	GinkgoHelper()
 	var names []string

@@ -53,7 +53,7 @@ type life struct {
 	namespace string
 	echo      *v1.Echo
 	owners    []*corev1.Pod
-	// last holds the companions after the latest step, by the UIDs of their owners.
+	// last holds the companions after the latest step, by their owners' UIDs.
 	last  map[types.UID]types.UID
 	diary *diary
 }
@@ -129,7 +129,7 @@ func (l *life) label(ctx context.Context, value *string) {
 	}
 }
 
-// expectOne expects exactly one companion for each owner, which the step may have replaced, and no others.
+// expectOne expects exactly one companion for each owner, and no others. If another is set, each must be a new one.
 func (l *life) expectOne(ctx context.Context, another bool) {
 	GinkgoHelper()
 	now := map[types.UID]types.UID{}
@@ -175,7 +175,7 @@ type diary struct {
 	broken  bool
 }
 
-// keepDiary starts a diary, which is checked after the test, when the context of the test has ended.
+// keepDiary starts a diary, and checks it after the test, when the test's context has ended.
 func keepDiary(ctx context.Context, namespace string) *diary {
 	GinkgoHelper()
 	d := &diary{}
@@ -222,7 +222,7 @@ func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod had two companions at any time, except one that was being deleted. It prints the diary if the test
+// expectNeverTwo expects that no pod had two companions at the same time, unless one was being deleted. It prints the diary if the test
 // fails.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
@@ -239,7 +239,7 @@ func (d *diary) expectNeverTwo() {
 	}
 }
 
-// ownerOf returns the UID of the pod that a companion belongs to, and an empty string for other pods.
+// ownerOf returns the UID of the pod that a companion belongs to, or "" for other pods.
 func ownerOf(pod *corev1.Pod) types.UID {
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Pod" {
 		return owner.UID

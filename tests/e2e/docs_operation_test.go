@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// Each of these specs follows pages of the documentation for who operates the cluster.
+// Each of these specs follows documentation pages for people who operate the cluster.
 var _ = Describe("the documentation for operations", func() {
 	It("has runbooks whose commands work", func(ctx SpecContext) {
 		reader := newReader(ctx)
@@ -23,7 +23,7 @@ var _ = Describe("the documentation for operations", func() {
 		createChecked(ctx, reader.Namespace, "web", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "echo-tls"} })
 		reader.Replace = []string{"NAMESPACE:", "NAMESPACE:", "NAMESPACE", reader.Namespace, "NAME-CHECK", "web-path", "NAME", "web",
 			"CHECK", "path", "SECRET", "echo-tls", "=tls.", "=" + files + "/tls.",
-			"describe certificate ", "describe certificate || true ", // cert-manager is not there
+			"describe certificate ", "describe certificate || true ", // cert-manager is not installed
 			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // it has not crashed
 		printed := reader.Follow(ctx, slices.Concat(
 			support.DocumentedPage("docs/runbooks/EchoCertificateExpiresSoon.md"),
@@ -70,7 +70,7 @@ var _ = Describe("the documentation for operations", func() {
 		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
 		steps := support.DocumentedPage("docs/reference/commands.md")
 		for i := range steps {
-			steps[i].Output = "" // of another cluster
+			steps[i].Output = "" // output from another cluster
 		}
 		printed := reader.Follow(ctx, steps)
 		Expect(printed[0]).To(ContainSubstring("ADDED    " + reader.Namespace + "/test-echo  Ready 2/2 ready"))

@@ -19,10 +19,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// Each of these specs follows pages of the documentation in a namespace of its own.
+// Each of these specs follows documentation pages in a new namespace.
 var _ = Describe("the documentation", func() {
 	It("has a first tutorial that works", func(ctx SpecContext) {
-		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has made the cluster
+		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has created the cluster
 		printed := reader.Follow(ctx, support.DocumentedPage("docs/tutorials/first-echo.md"))
 		Expect(printed).To(ContainElement(ContainSubstring("X-Echo-Applied: status=503, delay=2s")))
 	}, SpecTimeout(10*time.Minute))
@@ -100,7 +100,7 @@ var _ = Describe("the documentation", func() {
 		reader.Follow(ctx, support.DocumentedSection("docs/reference/kubectl-echo.md", "## test"))
 		status := support.DocumentedSection("docs/reference/kubectl-echo.md", "## status")
 		for i := range status {
-			status[i].Output = "" // of an Echo with a problem
+			status[i].Output = "" // output for an Echo with a problem
 		}
 		printed := reader.Follow(ctx, slices.Concat(status, step("kubectl port-forward service/web 8080:80\n"),
 			support.DocumentedSection("docs/reference/kubectl-echo.md", "## path")))
@@ -109,7 +109,7 @@ var _ = Describe("the documentation", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// newReader returns a reader with a new namespace, which accepts the pods of the documentation.
+// newReader returns a reader with a new namespace that accepts the pods in the documentation.
 func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 	GinkgoHelper()
 	r := &realcluster.Reader{Namespace: namespaces.New(ctx), Replace: replace}
@@ -120,7 +120,7 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 // step returns commands as a step.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements of what a release has by files of the tree, with the operator that runs.
+// withoutDownloads returns replacements that use files from the tree instead of a release, with the operator that already runs.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")
@@ -133,14 +133,14 @@ func withoutDownloads() []string {
 		"https://raw.githubusercontent.com/echo-operator/echo-operator/main/", ""}
 }
 
-// runClient runs the client of the tutorials in a namespace, a pod with curl.
+// runClient runs the tutorials' client in a namespace: a pod with curl.
 func runClient(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "run", "client", "-n", namespace, "--image=quay.io/curl/curl:8.14.1", "--command", "--", "sleep", "infinity")
 	realcluster.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "pod/client", waitTimeout)
 }
 
-// writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a folder with what is in it.
+// writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a folder with the Secret's files.
 func writeCertificate(ctx context.Context, namespace, host string) string {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}
@@ -153,7 +153,7 @@ func writeCertificate(ctx context.Context, namespace, host string) string {
 	return folder
 }
 
-// createChecked creates an Echo with a check of its own Service, and waits until it is ready.
+// createChecked creates an Echo that checks its own Service, and waits until it is ready.
 func createChecked(ctx context.Context, namespace, name string, changes ...func(*v1.Echo)) {
 	GinkgoHelper()
 	createReady(ctx, support.Echo(namespace, name, append(changes, func(e *v1.Echo) {

@@ -113,7 +113,7 @@ var _ = Describe("deleting an Echo", func() {
 		expectGone(ctx, echo)
 
 		drained := 0
-		for drained < 2 { // an echo server that drains ends with 0, one that is killed does not
+		for drained < 2 { // an echo server that drains exits with 0, one that is killed does not
 			var event apiwatch.Event
 			Eventually(watch.ResultChan()).WithContext(ctx).Should(Receive(&event))
 			pod, ok := event.Object.(*corev1.Pod)

@@ -14,8 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is how many connections a flood has. The bodies that it sends are twice as large
-// as the memory limit of the pod.
+// floodConnections is how many connections a flood has. The bodies that it sends are twice as large as the pod's memory limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
@@ -37,7 +36,7 @@ var _ = Describe("a flood", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectUndisturbed expects that a pod is still there, was ready all the time since it was read, and that its container never ended.
+// expectUndisturbed expects that a pod still exists and has been ready ever since it was read, and that its container never ended.
 func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	GinkgoHelper()
 	now := &corev1.Pod{}
@@ -50,7 +49,7 @@ func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	Expect(readyCondition(now)).To(Equal(readyCondition(before)), "with the time of its last transition")
 }
 
-// readyCondition returns the status of the condition Ready and the time since when it is so.
+// readyCondition returns the status of the condition Ready, and the time since when it has had that status.
 func readyCondition(pod *corev1.Pod) (found string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {

@@ -39,7 +39,7 @@ func createReady(ctx context.Context, echo *v1.Echo) {
 	waitReady(ctx, echo)
 }
 
-// waitReady waits as a user would, and until the status is of the latest generation.
+// waitReady waits until an Echo is ready, as a user would, and until its status covers the latest generation.
 func waitReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -57,7 +57,7 @@ func edit(ctx context.Context, echo *v1.Echo, change func(*v1.EchoSpec)) {
 	Expect(k8s.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
 }
 
-// pods returns the pods of an Echo that are not being deleted.
+// pods returns an Echo's pods that are not being deleted.
 func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace),
@@ -71,7 +71,7 @@ func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	return found
 }
 
-// expectGone expects that nothing of an Echo exists, without waiting.
+// expectGone expects, without waiting, that an Echo and all its objects are gone.
 func expectGone(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -89,7 +89,7 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.
 	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// throughPortForward calls a function with the address of a port-forward of its own, because kubectl ends one when a connection is reset.
+// throughPortForward calls a function with the address of a new port-forward, because kubectl ends one when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port)
@@ -99,7 +99,7 @@ func throughPortForward(ctx context.Context, g Gomega, namespace, target, port s
 	call(forwardedAddress(ctx, g, session))
 }
 
-// forwardedAddress waits until a port-forward prints its address. One that ends before fails at once.
+// forwardedAddress waits until a port-forward prints its address. If the port-forward ends first, forwardedAddress fails immediately.
 func forwardedAddress(ctx context.Context, g Gomega, session *gexec.Session) string {
 	GinkgoHelper()
 	g.Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))

@@ -72,19 +72,19 @@ func echoWithTLS(namespace, name string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: certificateSecret} })
 }
 
-// httpsURL returns the URL of an Echo with TLS in the cluster.
+// httpsURL returns the in-cluster URL of an Echo with TLS.
 func httpsURL(echo *v1.Echo) string {
 	return strings.Replace(echo.Status.URL, "http://", "https://", 1)
 }
 
-// applyCertificate stores a new certificate in the Secret of an Echo, and returns its serial number.
+// applyCertificate stores a new certificate in an Echo's Secret, and returns its serial number.
 func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	GinkgoHelper()
 	secret := client.ObjectKey{Namespace: echo.Namespace, Name: certificateSecret}
 	return realcluster.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
 }
 
-// eventuallyServes waits until all pods of an Echo serve a certificate.
+// eventuallyServes waits until all of an Echo's pods serve a certificate.
 func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -100,7 +100,7 @@ func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) (serial string) {
 	GinkgoHelper()
 	throughPortForward(ctx, g, pod.Namespace, "pod/"+pod.Name, "8443", func(address string) {
-		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is what is looked for
+		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the test only looks for the certificate
 		connection, err := dialer.DialContext(ctx, "tcp", address)
 		g.Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = connection.Close() }()

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// steady is how long an Echo under an autoscaler is watched for writes.
+// steady is how long the test watches an Echo under an autoscaler for writes.
 const steady = 3 * time.Minute
 
 var _ = Describe("an Echo that others change too", func() {
@@ -79,17 +79,17 @@ var _ = Describe("an Echo that others change too", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// serveMetrics adds metrics.k8s.io to the cluster while the test runs, if it has none.
+// serveMetrics adds metrics.k8s.io to the cluster while the test runs, unless the cluster has it.
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // of a run that was interrupted
+	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // left by an interrupted run
 	if realcluster.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has a metrics server of its own, which would not report what the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	// Before its namespace is deleted: an API that does not respond blocks the deletion of namespaces.
+	// This runs before the namespace is deleted, because an API that does not respond blocks the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) },
 		NodeTimeout(2*time.Minute))
 	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
@@ -113,8 +113,8 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	return versions
 }
 
-// metricsReader gives a service account of a namespace the documented right to read the metrics of the operator while the test runs, and
-// returns a function that reads the metrics of its leader.
+// metricsReader grants a service account in a namespace the documented permission to read the operator's metrics while the test runs. It
+// returns a function that reads the leader's metrics.
 func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
@@ -127,7 +127,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		leader := awaitLeader(ctx)
-		Eventually(func(g Gomega) { // it may have just started, and the right may have just been given
+		Eventually(func(g Gomega) { // the leader may have just started, and the permission may be new
 			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})
@@ -136,8 +136,8 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	}
 }
 
-// writes returns the number of requests of the operator that change objects. Renewing the lease is a PUT, and authenticating a scrape a
-// POST; the operator itself patches and deletes.
+// writes returns how many of the operator's requests change objects. Renewing the lease is a PUT, and authenticating a scrape is a POST.
+// The operator itself patches and deletes.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

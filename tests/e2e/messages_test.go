@@ -19,17 +19,17 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// explained is an Echo that something is wrong with, and what its status says then.
+// explained is an Echo with a problem, and what its status then reports.
 type explained struct {
 	name string
 	// objects are created before the Echo, with kubectl, in its namespace.
 	objects string
-	// denied are words of the response to a new Service as soon as the objects are in force, empty if they are at once.
+	// denied is part of the response to a new Service once the objects are in force. It is empty if they are in force immediately.
 	denied string
 	change func(*v1.EchoSpec)
-	// after is done with the Echo, nil if nothing is.
+	// after is done with the Echo. It is nil if there is nothing to do.
 	after func(context.Context, *v1.Echo)
-	// condition has the reason.
+	// condition is the type of the condition with the reason.
 	condition string
 	reason    v1.Reason
 	// message is a regular expression: the cause, and then the remedy.
@@ -53,7 +53,7 @@ var _ = Describe("the message of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// createExplained creates the Echo of a case in a namespace of its own.
+// createExplained creates the Echo of a case in a new namespace.
 func createExplained(ctx context.Context, c explained) *v1.Echo {
 	GinkgoHelper()
 	namespace := namespaces.New(ctx)
@@ -83,7 +83,7 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 	return echo
 }
 
-// unexplained reads Echoes, and returns what the status says of those that it does not explain as it should.
+// unexplained reads Echoes, and returns the condition and the message of each one whose problem the status does not explain as it should.
 func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.Echo) []string {
 	var wrong []string
 	for i, c := range cases {
@@ -98,7 +98,7 @@ func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.
 	return wrong
 }
 
-// rowOf returns what the status of an Echo says, as a row of a table.
+// rowOf returns an Echo's status as a table row.
 func rowOf(c explained, echo *v1.Echo) string {
 	var differing []string
 	for _, condition := range echo.Status.Conditions {

@@ -16,7 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC is what `oc adm must-gather` runs in an image, with the programs that it calls: while gathering it looks at the size of the folder.
+// asOC runs in an image what `oc adm must-gather` runs, together with the programs that it calls. While gathering, it watches the size of
+// the folder.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
@@ -36,7 +37,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 			e.Spec.Response = &v1.EchoResponse{Body: canary}
 		})
 		createReady(ctx, echo)
-		probe(ctx, echo, "--count=3") // for the log of the echo servers
+		probe(ctx, echo, "--count=3") // for the logs of the echo servers
 
 		pod := startGatherPod(ctx, namespace)
 		support.EventuallyObject(ctx, k8s, pod).Should(HaveField("Status.ContainerStatuses", ContainElement(
@@ -45,7 +46,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
 
 		folder := GinkgoT().TempDir()
-		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // by tar, as oc rsync
+		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // using tar, like oc rsync
 		files := support.FilesBelow(folder)
 		for path, text := range files {
 			Expect(text).NotTo(ContainSubstring(canary), path)
@@ -66,7 +67,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, in one container that gathers and one from which the files are copied.
+// startGatherPod runs the image like oc: as an administrator, in one container that gathers and one from which the files are copied.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

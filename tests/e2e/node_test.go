@@ -79,7 +79,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// expectNotReady expects the phase of an Echo to become Warning, with a reason and a part of the message.
+// expectNotReady expects an Echo's phase to become Warning, with a reason and a part of the message.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),
@@ -87,20 +87,20 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another reconcile than its pods.
+// eventuallyNodeProblems waits until an Echo's status reports these nodes, possibly in a different reconcile than its pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
-// eventuallyTold waits until these are the node events of an Echo, and expects no others to follow.
+// eventuallyTold waits until an Echo has these node events, and expects that no others follow.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())
 	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectTold expects these to be the node events of an Echo, each once and in any order.
+// expectTold expects an Echo to have these node events, each once and in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {

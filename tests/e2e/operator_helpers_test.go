@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// replicas returns the pods of the operator that are not being deleted, the leader first.
+// replicas returns the operator's pods that are not being deleted, the leader first.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	lease, list := &coordinationv1.Lease{}, &corev1.PodList{}
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
@@ -51,13 +51,13 @@ func killOperator(ctx context.Context) {
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
-	// The next leader would wait 15 s for the lease of the killed one.
+	// The next leader would wait 15 s for the killed leader's lease.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
 // killAfter takes a step and kills a replica immediately after it. Force-deleting its pod is not enough, because the kubelet sends SIGTERM
-// first. On a cluster whose processes cannot be reached, it has to do.
+// first. On a cluster whose processes cannot be reached, that has to do.
 func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
@@ -67,13 +67,13 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // its end waits until the kubelet would not start it again in the same pod
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // delays its end until the kubelet would not restart it in the same pod
 	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
 }
 
-// scaleOperator sets the number of replicas of the operator, and waits until all are ready.
+// scaleOperator sets the operator's number of replicas, and waits until all are ready.
 func scaleOperator(ctx context.Context, number string) {
 	GinkgoHelper()
 	if number == "0" {
@@ -86,14 +86,14 @@ func scaleOperator(ctx context.Context, number string) {
 	}
 }
 
-// awaitMetricsServer waits until a replica listens, because kubectl port-forward gives up on a port without a listener.
+// awaitMetricsServer waits until a replica listens, because kubectl port-forward fails if the port has no listener.
 func awaitMetricsServer(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, pod.Name).
 		Should(ContainSubstring("Serving metrics server"))
 }
 
-// noteLogErrors records the errors in the logs of the operator, except those that the tests cause.
+// noteLogErrors records the errors in the operator's logs, except those that the tests cause.
 func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
@@ -101,11 +101,11 @@ func noteLogErrors(ctx context.Context) {
 		`"error":"namespaces \"e2e-`,     // or is gone
 		"The field spec.replicas is 100",
 		`"name":"explained`,         // the Echoes of the specs on messages
-		`"logger":"leaderelection"`, // an attempt of client-go that another replica was faster than; it tries again
-		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that ends in order
+		`"logger":"leaderelection"`, // another replica was faster than client-go, which tries again
+		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully
 	}
 	var text string
-	Eventually(func(ctx context.Context) (err error) { // a replica that just starts has no log yet
+	Eventually(func(ctx context.Context) (err error) { // a replica that is just starting has no log yet
 		text, err = realcluster.TryKubectl(ctx, "logs", "-n", operatorNamespace, "-l", operatorPods, "--tail=-1")
 		return err
 	}).WithContext(ctx).Should(Succeed())

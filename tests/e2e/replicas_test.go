@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The limits of docs/explanation/reliability.md for another replica to take over, and a second for the kubelet.
+// The limits in docs/explanation/reliability.md for another replica to take over, plus a second for the kubelet.
 const (
 	takeoverInOrder = 6 * time.Second
 	takeoverKilled  = 25 * time.Second
@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. The returned function expects that since then the Echo has never had the phase Warning, and that the
-// condition Available of the operator's Deployment, which OLM reads, has always been True.
+// watchedEcho creates an Echo. The returned function expects that since then the Echo has never had the phase Warning. It also expects that
+// the condition Available of the operator's Deployment, which OLM reads, has always been True.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")
@@ -105,7 +105,7 @@ func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	}
 }
 
-// available returns how many pods of a Deployment are available, and the status of its condition Available.
+// available returns how many of a Deployment's pods are available, and the status of its condition Available.
 func available(d *appsv1.Deployment) string {
 	status := corev1.ConditionUnknown
 	for _, condition := range d.Status.Conditions {
@@ -140,7 +140,7 @@ func evict(ctx context.Context, pod *corev1.Pod) error {
 	return k8s.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
 }
 
-// expectWorks expects that the operator carries out a change, and that both replicas are there again.
+// expectWorks expects that the operator carries out a change, and that both replicas are ready again.
 func expectWorks(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	edit(ctx, echo, func(spec *v1.EchoSpec) { spec.Replicas = new(int32(3)) })

@@ -21,7 +21,7 @@ var _ = Describe("the sample", func() {
 	apply := func(ctx SpecContext, file, name string) *v1.Echo {
 		GinkgoHelper()
 		namespace := namespaces.New(ctx)
-		if name == "echo-hello" { // it insists on root
+		if name == "echo-hello" { // it requires root
 			realcluster.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
 		}
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))

@@ -28,11 +28,11 @@ import (
 )
 
 const (
-	// many is the number of Echoes for which the default memory limit of the operator is documented to do.
+	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is enough.
 	many = 2000
-	// manyNamespaces is in how many namespaces they are: for each change of a Deployment, Kubernetes reads all pods of its namespace.
+	// manyNamespaces is how many namespaces they are in. For each change of a Deployment, Kubernetes reads all pods in its namespace.
 	manyNamespaces = 20
-	// manyTimeout bounds what is done with that many on a machine with two cores.
+	// manyTimeout limits how long an operation on that many Echoes can take on a machine with two cores.
 	manyTimeout  = 30 * time.Minute
 	manyInterval = 5 * time.Second
 )
@@ -70,7 +70,7 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 	}, SpecTimeout(5*manyTimeout))
 })
 
-// createMany creates the Echoes in some namespaces, with two pods each on the hollow node of the first one.
+// createMany creates the Echoes in several namespaces, each with two pods on the first Echo's hollow node.
 func createMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	for i := range many {
@@ -80,7 +80,7 @@ func createMany(ctx context.Context, in []string) {
 	}
 }
 
-// annotateMany changes an annotation of the pods of all Echoes.
+// annotateMany changes an annotation of all Echoes' pods.
 func annotateMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"example.org/restarted":"yes"}}}`))
@@ -89,8 +89,8 @@ func annotateMany(ctx context.Context, in []string) {
 	}
 }
 
-// restartWithMany stops all replicas of the operator, starts them again, and waits until one of them has reconciled all Echoes. It returns
-// that one.
+// restartWithMany stops all replicas of the operator, starts them again, and waits until one replica has reconciled all Echoes. It returns
+// that replica.
 func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
@@ -130,7 +130,7 @@ func eventuallyManyReady(ctx context.Context, in []string) {
 	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(Equal(many))
 }
 
-// eventuallyCalm waits until no one writes to the Echoes and their objects any more, neither the controllers of Kubernetes, and returns
+// eventuallyCalm waits until no client writes to the Echoes and their objects any more, including Kubernetes' controllers, and returns
 // their versions.
 func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()
@@ -168,8 +168,8 @@ func versions(ctx context.Context, g Gomega, in []string) map[string]string {
 	return found
 }
 
-// expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the limit of its pod. It reports
-// the memory.
+// expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the pod's limit. It reports the
+// memory.
 func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
@@ -191,8 +191,7 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// peakOf returns the most memory that the container of a process has used, in bytes. What others have read of the same files is not
-// counted.
+// peakOf returns the peak memory of a process's container, in bytes. Cached file contents that other containers read first do not count.
 func peakOf(pid int) int64 {
 	GinkgoHelper()
 	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))

@@ -49,8 +49,7 @@ func removeViewer(ctx context.Context) {
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
-// forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the
-// address.
+// forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the address.
 func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))
@@ -68,12 +67,12 @@ func askAt(address, commands string) string {
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until a permission that was just granted is effective: the operator caches a denial for ten seconds.
+// eventuallyMay waits until a newly granted permission is effective: the operator caches a denial for ten seconds.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := realcluster.TryKubectl(ctx, arguments...) // exits 1 for no
+		output, _ := realcluster.TryKubectl(ctx, arguments...) // exit code 1 means no
 		return output
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

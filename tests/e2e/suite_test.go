@@ -21,7 +21,7 @@ const (
 	operatorPods       = "control-plane=controller-manager"
 	// operatorReplicas is how many replicas of the operator the manifests have.
 	operatorReplicas = "2"
-	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
+	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -29,7 +29,7 @@ const (
 var k8s client.WithWatch
 
 var (
-	// logErrors holds the logged errors of operators that the tests did not cause.
+	// logErrors holds errors that operators logged and the tests did not cause.
 	logErrors  []string
 	namespaces = support.Namespaces{Prefix: "e2e-"}
 )
@@ -46,10 +46,10 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// The operator runs again before a spec cleans up, which deletes Echoes.
+// The operator runs again before a spec's cleanup, which deletes Echoes.
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
-// An error in the log may come from an earlier spec than the one that reads it, so the suite fails as a whole.
+// The spec that reads a log error may not be the one that caused it, so the suite fails as a whole.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// unusual has what must be quoted in JSON and in YAML, and characters that kubectl cannot print as YAML, or changes.
+// unusual contains everything that must be quoted in JSON and in YAML, and characters that kubectl changes or cannot print as YAML.
 const unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u007f\u0085\u2028\U0001f600\n---\nkind: List\n"
 
 var _ = Describe("a backup of Echoes", func() {
@@ -47,8 +47,7 @@ var _ = Describe("a backup of Echoes", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createSaved creates an Echo that is ready, one that is being deleted, one with unusual names and texts, and one for each field of the
-// spec.
+// createSaved creates a ready Echo, one that is being deleted, one with unusual names and texts, and one for each field of the spec.
 func createSaved(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	createReadyEcho(ctx, support.Echo(namespace, "ready"))
@@ -63,7 +62,7 @@ func createSaved(ctx context.Context, namespace string) {
 	}
 }
 
-// eventuallyRestored waits until a new Echo is as the saved one was wanted, completes its rollout, and waits until it is Ready.
+// eventuallyRestored waits until a new Echo has the saved one's desired state, completes its rollout, and waits until it is Ready.
 func eventuallyRestored(ctx context.Context, c client.Client, saved *v1.Echo) {
 	GinkgoHelper()
 	now, deployment := &v1.Echo{}, &appsv1.Deployment{}

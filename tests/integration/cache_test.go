@@ -19,7 +19,7 @@ var _ = Describe("the cache of the operator", func() {
 	It("contains the objects that the operator created, and no others", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", support.EveryField, func(e *v1.Echo) {
 			e.Spec.Service, e.Spec.Gateway, e.Spec.TLS = v1.EchoService{}, nil, nil // the cluster has one IP family, and no Gateway API
-			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // that do not exist
+			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // these do not exist
 		}))
 		createPod(ctx, echo, echo.Name)
 		for _, kind := range append(desired.Kinds(), &corev1.Pod{}) {
@@ -27,7 +27,7 @@ var _ = Describe("the cache of the operator", func() {
 			expectOwnFieldsOnly(ctx, own)
 
 			By("creating an object with another label, and then one with the label of the operator")
-			whole := kind.DeepCopyObject().(client.Object) // of pods the cache does not hold all
+			whole := kind.DeepCopyObject().(client.Object) // the cache does not hold all pods
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -56,7 +56,7 @@ var _ = Describe("the cache of the operator", func() {
 	})
 })
 
-// expectOwnFieldsOnly expects that the cache holds what the operator applied to an object, and not what others did.
+// expectOwnFieldsOnly expects that the cache holds the fields that the operator applied to an object, and none that other clients set.
 func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 	GinkgoHelper()
 	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create it
@@ -80,7 +80,7 @@ func eventuallyCached(ctx context.Context, namespace, name string, kind client.O
 	return cached
 }
 
-// copyOf returns a copy of an object with another name, without owner, and with a managed-by label.
+// copyOf returns a copy of an object with another name, without an owner, and with a managed-by label.
 func copyOf(object client.Object, name, manager string) client.Object {
 	other := object.DeepCopyObject().(client.Object)
 	other.SetName(name)
@@ -89,7 +89,7 @@ func copyOf(object client.Object, name, manager string) client.Object {
 	other.SetOwnerReferences(nil)
 	other.SetLabels(map[string]string{"app.kubernetes.io/managed-by": manager})
 	if service, ok := other.(*corev1.Service); ok {
-		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil // the API server assigns others
+		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil // the API server assigns new ones
 	}
 	return other
 }

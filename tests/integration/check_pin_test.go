@@ -89,7 +89,7 @@ func startEchoServer(environment ...string) string {
 	address := freeAddress()
 	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")
 	command.Env = environment
-	session, err := gexec.Start(command, nil, nil) // its log is one line a request
+	session, err := gexec.Start(command, nil, nil) // it logs one line per request
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })
 	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening"`))

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// No controller of CronJobs runs next to the API server: the specs make the pods, with what a check would write.
+// The API server runs without a CronJob controller: the specs create the pods, with the results that a check would write.
 var _ = Describe("a check", func() {
 	good := pathverdict.Verdict{Facts: 2}
 	bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
@@ -188,7 +188,8 @@ var _ = Describe("a check", func() {
 	)
 })
 
-// checkedEcho returns an Echo with a check of its Service for each change, or one. A nil change changes nothing.
+// checkedEcho returns an Echo with a check of its Service for each change, or with one check if there is no change. A nil change changes
+// nothing.
 func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
@@ -206,13 +207,13 @@ func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batc
 	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
 }
 
-// eventuallyReplaced waits until another CronJob has the name of one.
+// eventuallyReplaced waits until another CronJob has a given one's name.
 func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))
 }
 
-// run makes a pod of a CronJob that has ended with a message.
+// run creates a pod for a CronJob that has ended with a message.
 func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	GinkgoHelper()
 	var job *batchv1.CronJob

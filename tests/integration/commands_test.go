@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// The API server has no operator, so that only the tests change objects. At first, it does not have the kind Echo.
+// No operator runs, so that only the tests change objects. At first, the API server does not have the kind Echo.
 var _ = Describe("the commands of the program", Ordered, func() {
 	var server *envtest.Environment
 	var admin string

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// createEchoAndOwner creates an Echo and a pod with a companion of it.
+// createEchoAndOwner creates an Echo, and a pod that has a companion from it.
 func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
@@ -27,7 +27,7 @@ func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod
 	return echo, owner
 }
 
-// createOwner creates a pod that requests a companion of an Echo.
+// createOwner creates a pod that requests a companion from an Echo.
 func createOwner(ctx context.Context, c client.Client, namespace, name, echo string) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{
@@ -55,7 +55,7 @@ func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.No
 		Succeed())
 }
 
-// blockDeletion prevents that a pod is removed, as the kubelet does until its containers have stopped.
+// blockDeletion prevents a pod from being removed, as the kubelet does until its containers have stopped.
 func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
@@ -90,7 +90,7 @@ func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace str
 	return list.Items
 }
 
-// eventuallyOne waits until the namespace of a pod contains exactly one companion, which is that of the pod.
+// eventuallyOne waits until a pod's namespace contains exactly one companion, which belongs to the pod.
 func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var all []corev1.Pod
@@ -115,7 +115,7 @@ func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod
 	return next
 }
 
-// expectCompanions waits until the status of an Echo contains the number of its companions.
+// expectCompanions waits until an Echo's status contains the number of its companions.
 func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(count)))

@@ -79,7 +79,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // before the operator checks again by itself
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // before the operator's next periodic check
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 })
@@ -92,7 +92,7 @@ func expectUntouched(ctx context.Context, c client.Client, before client.Object)
 	Expect(now.GetUID()).To(Equal(before.GetUID()))
 }
 
-// childrenOf returns the number of children of an Echo.
+// childrenOf returns the number of an Echo's children.
 func childrenOf(ctx context.Context, echo *v1.Echo) int {
 	GinkgoHelper()
 	n := 0

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
-// opened returns what may be less safe after an Echo passed through the form, or reached in another way.
+// opened returns what may be less safe, or reached in a different way, after an Echo passed through the form.
 func (m *made) opened(after *made) []string {
 	GinkgoHelper()
 	var problems []string
@@ -45,7 +45,7 @@ func (m *made) opened(after *made) []string {
 	return problems
 }
 
-// lost returns the fields of the spec whose change by the form changes the objects of an Echo.
+// lost returns the fields of the spec for which a change by the form changes the Echo's objects.
 func (m *made) lost(after *made) []string {
 	GinkgoHelper()
 	var lost []string
@@ -72,7 +72,7 @@ func (m *made) exposure() map[string]any {
 		switch kind {
 		case "Deployment":
 			exposure["image"], exposure["ports"] = m.container()["image"], m.container()["ports"]
-		case "NetworkPolicy": // compared by whom it admits
+		case "NetworkPolicy": // compared by the visitors that it admits
 		case "Service", "Ingress", "HTTPRoute", "GRPCRoute", "BackendTLSPolicy", "PodDisruptionBudget":
 			exposure[kind] = object.Object["spec"]
 		default: // the CronJob of a check, whose pods follow the placement of the echo pods
@@ -105,7 +105,7 @@ type visitor struct {
 	address        netip.Addr
 }
 
-// anyVisitor returns a visitor that peers of random policies may select.
+// anyVisitor returns a visitor that the peers in random policies may select.
 func anyVisitor(random *rand.Rand) visitor {
 	set := func() labels.Set {
 		set := labels.Set{}
@@ -123,7 +123,7 @@ func anyVisitor(random *rand.Rand) visitor {
 	return v
 }
 
-// policy returns the NetworkPolicy of an Echo, nil if it has none.
+// policy returns an Echo's NetworkPolicy, or nil if it has none.
 func (m *made) policy() *networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	if m.objects["NetworkPolicy"] == nil {

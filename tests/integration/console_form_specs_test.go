@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm lists the fields in which the form of the console can lose what the YAML view has set, with a row of docs/reference/console.md.
+// lostInForm lists the fields in which the console's form can lose a value set in the YAML view, with the row in docs/reference/console.md.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{
@@ -71,7 +71,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 			if before != nil {
 				valid++
 			}
-			if after == nil { // an API server that rejects it says why
+			if after == nil { // an API server that rejects it reports why
 				continue
 			}
 			if !hasEmptyLabel(spec["networkPolicy"]) {
@@ -130,7 +130,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	)
 })
 
-// drawExposed draws a spec that often has a NetworkPolicy, and in which nothing that leads to the echo servers is switched off.
+// drawExposed draws a spec that often has a NetworkPolicy, and that disables nothing that leads to the echo servers.
 func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	spec := specs.Draw(t, schema, 5)
 	if policy := schema.Properties["networkPolicy"]; rapid.Bool().Draw(t, "policy") {
@@ -144,8 +144,8 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value has an empty text in it. The form loses a label with an empty value, and the peer then selects other
-// clients: docs/reference/console.md says so.
+// hasEmptyLabel reports whether a value contains an empty text. The form loses a label with an empty value, and the peer then selects other
+// clients. docs/reference/console.md documents that.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -162,7 +162,7 @@ func hasEmptyLabel(value any) bool {
 	return false
 }
 
-// passForm returns what a spec makes before and after it passes through the form, nil if the API server rejects it.
+// passForm returns what a spec makes before and after it passes through the form, or nil if the API server rejects it.
 func passForm(ctx context.Context, schema, spec map[string]any) (before, after *made) {
 	GinkgoHelper()
 	object := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo", "metadata": map[string]any{"name": "form"}, "spec": spec}
@@ -173,13 +173,13 @@ func passForm(ctx context.Context, schema, spec map[string]any) (before, after *
 	return before, makeEcho(ctx, consoleform.Posted(schema, object, sample))
 }
 
-// made is an Echo as the API server stores it, and the objects that the operator makes for it.
+// made is an Echo as the API server stores it, with the objects that the operator makes for it.
 type made struct {
 	echo    *v1.Echo
 	objects map[string]*unstructured.Unstructured
 }
 
-// makeEcho returns what an Echo makes, nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
+// makeEcho returns the objects of an Echo, or nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
 func makeEcho(ctx context.Context, object map[string]any) *made {
 	GinkgoHelper()
 	stored := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}

@@ -34,7 +34,7 @@ var _ = Describe("the OpenShift console", func() {
 	DescribeTable("posts a form in which one field was filled in that is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
 		examples, err := shipped().Examples()
 		Expect(err).NotTo(HaveOccurred())
-		sample := examples[0].Object // the console begins with the first
+		sample := examples[0].Object // the console starts with the first one
 		echo := support.Echo("", "")
 		fillIn(&echo.Spec)
 		data := runtime.DeepCopyJSON(sample)
@@ -75,7 +75,7 @@ var _ = Describe("the OpenShift console", func() {
 	})
 })
 
-// schemaOfEcho returns the schema of the CustomResourceDefinition of the bundle, without the status, as the form has it.
+// schemaOfEcho returns the schema from the bundle's CustomResourceDefinition without the status, as the form uses it.
 func schemaOfEcho() map[string]any {
 	GinkgoHelper()
 	crd := manifest("../bundle/manifests/example.com_echoes.yaml", &apiextensionsv1.CustomResourceDefinition{})
@@ -84,7 +84,7 @@ func schemaOfEcho() map[string]any {
 	return schema
 }
 
-// switchField sets a field that the path of a descriptor names. A list in the path has one element.
+// switchField sets a field that a descriptor's path names. A list in the path has one element.
 func switchField(object map[string]any, path string, on bool) {
 	name, inside, nested := strings.Cut(path, ".")
 	if !nested {
@@ -101,7 +101,7 @@ func switchField(object map[string]any, path string, on bool) {
 	switchField(object[name].(map[string]any), inside, on)
 }
 
-// asMap returns a value as JSON has it.
+// asMap returns a value as JSON represents it.
 func asMap(value any) map[string]any {
 	GinkgoHelper()
 	text, err := json.Marshal(value)

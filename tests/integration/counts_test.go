@@ -20,17 +20,17 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// What the operator may cost, in counts: times depend on the machine (make benchmark).
+// What the operator may cost, in counts, because times depend on the machine (make benchmark).
 const (
 	manyEchoes = 100
-	// writesOfEcho are the finalizer, the Service, the Deployment, the PodDisruptionBudget and the status of a new Echo.
+	// writesOfEcho counts the finalizer, the Service, the Deployment, the PodDisruptionBudget and the status of a new Echo.
 	writesOfEcho = 5
-	// otherWatches are those of Echoes, nodes, pods, pods with the label for companions, and CronJobs.
+	// otherWatches counts the watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
-	// maxStartRequests are those of a process that starts, besides watches: discovery, the rights that it asks for, and two reviews of the
-	// token of the test.
+	// maxStartRequests counts the requests of a starting process, besides watches: discovery, the permissions that it checks, and two
+	// reviews of the test's token.
 	maxStartRequests = 9
-	// maxAllocations are those of a reconcile that changes nothing.
+	// maxAllocations limits the allocations of a reconcile that changes nothing.
 	maxAllocations = 500
 )
 
@@ -70,7 +70,7 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(restarted.total()).To(BeNumerically("<=", first.total()+1), "requests at a start with Echoes, and without")
 		watches := otherWatches + len(desired.Kinds())
 		limit := maxStartRequests + watches
-		if minorVersion(server.Config) < 34 { // it does not stream lists: each watch is refused, and then lists
+		if minorVersion(server.Config) < 34 { // it does not stream lists: each watch is rejected, and then lists
 			limit += 2 * watches
 		}
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
@@ -87,7 +87,7 @@ var _ = Describe("what an Echo costs", func() {
 			}
 			skipped = answer.RequeueAfter < time.Minute // it waits for the cache, and not for the end of the rollout
 		}
-		// Everything else in the process is counted, too: few reconciles in a row have a chance of being alone.
+		// Everything else in the process is counted, too: only a few reconciles in a row have a chance of running alone.
 		Eventually(func(g Gomega) {
 			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())
@@ -105,12 +105,12 @@ func minorVersion(config *rest.Config) int {
 	return minor
 }
 
-// requestCounts are the requests of a process to the API server, and its reconciles of Echoes.
+// requestCounts are a process's requests to the API server, and its reconciles of Echoes.
 type requestCounts struct{ gets, posts, patches, refused, reconciles float64 }
 
 func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }
 
-// quiet returns the counts when they have not changed for a second.
+// quiet returns the counts once they have not changed for a second.
 func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	GinkgoHelper()
 	last, since := requestCounts{}, time.Now()
@@ -123,7 +123,7 @@ func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	return last
 }
 
-// requestsOf reads the counts from metrics. There are none before the process serves them.
+// requestsOf reads the counts from metrics. They are zero until the process serves metrics.
 func requestsOf(ctx context.Context, url, token string) requestCounts {
 	var page string
 	Eventually(func(g Gomega) {

@@ -21,9 +21,9 @@ func installDefinitions(config *rest.Config, files []string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them. API
-// servers before 1.35 take a minute longer if an object is applied again while they delete all: they look for a minute before they delete
-// again.
+// uninstallDefinitions deletes definitions, and waits until they are gone: anything installed while they still exist would be deleted with
+// them. API servers before 1.35 take a minute longer if an object is applied again while they delete all objects: they check for a minute
+// before they delete again.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failing answers requests for what is served of Gateway API with an error, while it is broken.
+// failing responds with an error to requests that discover Gateway API, while it is broken.
 type failing struct {
 	http.RoundTripper
 	broken *atomic.Bool
@@ -50,7 +50,7 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		}
 		return counts
 	}
-	// expectEnds expects that each replica has ended a number of times, that they do not end again, and that they did not end together.
+	// expectEnds expects that each replica has ended the given number of times, that none ends again, and that they did not end together.
 	expectEnds := func(ctx context.Context, count int) {
 		GinkgoHelper()
 		Eventually(ends).WithContext(ctx).WithTimeout(time.Minute).Should(Equal([2]int{count, count}))

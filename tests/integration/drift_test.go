@@ -217,7 +217,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	Expect(versions()).To(Equal(before))
 }
 
-// refusingClient returns a client that reads from the cache of the manager. It counts all other requests and does not send them.
+// refusingClient returns a client that reads from the manager's cache. It counts all other requests without sending them.
 func refusingClient(requests *atomic.Int64) client.Client {
 	GinkgoHelper()
 	refused := rest.CopyConfig(cluster)

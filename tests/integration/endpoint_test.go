@@ -17,14 +17,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// allowMetrics grants the service account "scraper" of the namespace default the permissions for reading metrics.
+// allowMetrics grants the service account "scraper" in the namespace default the permissions to read metrics.
 func allowMetrics(ctx context.Context, c client.Client) {
 	GinkgoHelper()
 	rules := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
 	Expect(controlplane.Grant(ctx, c, "system:serviceaccount:default:scraper", "", rules)).To(Succeed())
 }
 
-// tokenOf returns a token of a service account, which it creates if necessary.
+// tokenOf returns a token for a service account, which it creates if necessary.
 func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name string) string {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
@@ -33,14 +33,14 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 	return request.Status.Token
 }
 
-// statusOf returns the status code of a GET request with a bearer token, unless that is empty.
+// statusOf returns the status code for a GET request with a bearer token. An empty token is not sent.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
 	status, _ := responseOf(ctx, g, http.MethodGet, url, token)
 	return status
 }
 
-// responseOf returns the status code and the body of the response to a request with a bearer token, unless that is empty. It does not
-// verify certificates.
+// responseOf returns the status code and the body of the response to a request with a bearer token. An empty token is not sent. responseOf
+// does not verify certificates.
 func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, string) {
 	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -177,8 +177,7 @@ func placementFields() []field {
 	}
 }
 
-// fieldsWithOtherTests returns fields whose objects have tests of their own: they have other names, or an API that this cluster does not
-// serve.
+// fieldsWithOtherTests returns fields whose objects have separate tests: they have other names, or an API that this cluster does not serve.
 func fieldsWithOtherTests() []field {
 	return []field{
 		{"paused", func(s *v1.EchoSpec) { s.Paused = true }, func(s *v1.EchoSpec) { s.Paused = false }},
@@ -240,7 +239,7 @@ var _ = Describe("a field of the spec", func() {
 	})
 })
 
-// childrenAsYAML returns the children of an Echo, without the fields that are different in all objects.
+// childrenAsYAML returns an Echo's children, without the fields that differ between all objects.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
 	for _, kind := range desired.Kinds() {
@@ -251,7 +250,7 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 		}
 		g.Expect(err).NotTo(HaveOccurred())
 		if object.GetDeletionTimestamp() != nil {
-			continue // being deleted; the tests have no garbage collector that would complete it
+			continue // being deleted; the tests have no garbage collector to complete the deletion
 		}
 		text, err := json.Marshal(object)
 		g.Expect(err).NotTo(HaveOccurred())

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// These specs follow each other: Gateway API is not there at first, is installed, used, deleted, and installed again.
+// These specs follow each other: Gateway API is missing at first, is installed, used, deleted, and installed again.
 var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
@@ -62,7 +62,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
 		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to start again
 	}
-	// say writes what the controller of a Gateway says of the HTTPRoute of an Echo.
+	// say writes the Gateway controller's status of an Echo's HTTPRoute.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
 		GinkgoHelper()
 		route := &gatewayv1.HTTPRoute{}
@@ -199,7 +199,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
 		run.expectStarts(ctx, 1, func() {
 			uninstallDefinitions(ctx, server.Config, admin, only)
-			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // before it, too
+			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // before that step, too
 		})
 		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
 		route := &gatewayv1.HTTPRoute{}
@@ -229,12 +229,12 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		most := 1
-		if minorVersion(server.Config) < 35 { // uninstallDefinitions: one kind may go a minute after the others
+		if minorVersion(server.Config) < 35 { // uninstallDefinitions: one kind may disappear a minute after the others
 			most = 2
 		}
 		run.expectStarts(ctx, most, func() {
 			uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
-			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before it, too
+			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before that step, too
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })

@@ -24,7 +24,7 @@ func get[T client.Object](ctx context.Context, g Gomega, namespace, name string,
 	return object
 }
 
-// named gives an object the namespace and the name of another, such as of its Echo.
+// named gives an object the namespace and the name of another object, such as its Echo.
 func named[T client.Object](object T, other client.Object) T {
 	object.SetNamespace(other.GetNamespace())
 	object.SetName(other.GetName())
@@ -93,7 +93,7 @@ func patchStatus[T client.Object](ctx context.Context, object T, change func(T))
 	Expect(k8s.Status().Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 }
 
-// haveCondition matches an Echo by one of its conditions, which must be that of its generation. A nil reason matches all reasons.
+// haveCondition matches an Echo by one of its conditions, which must be for its current generation. A nil reason matches all reasons.
 func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
 	desired := "for any reason"
 	if reason != nil {
@@ -105,13 +105,13 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason)
 	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+desired)
 }
 
-// expectEvents waits until the events of an object have these reasons, in order.
+// expectEvents waits until an object's events have these reasons, in order.
 func expectEvents(ctx context.Context, object client.Object, reasons ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) []string { return eventReasons(ctx, g, object) }).WithContext(ctx).Should(Equal(reasons))
 }
 
-// eventReasons returns the reasons of the events of an object, in order. The reason of a series is repeated.
+// eventReasons returns the reasons of an object's events, in order. The reason of a series is repeated.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, e := range support.EventsOf(ctx, g, k8s, object) {

@@ -66,13 +66,13 @@ var _ = Describe("install modes", Ordered, func() {
 	)
 })
 
-// operatorAccount is the user of the operator.
+// operatorAccount is the operator's user.
 type operatorAccount struct {
 	kubeconfig []byte
 	client     client.Client
 }
 
-// addOperator creates the user of the operator with the permissions that OLM would grant: its role in the watched namespaces or in all, the
+// addOperator creates the operator's user with the permissions that OLM would grant: its role in the watched namespaces or in all, the
 // roles for nodes and for reviews, and the role for its lease in its own namespace.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
@@ -97,7 +97,7 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	return account
 }
 
-// expectReconciled expects that the Echo of each namespace becomes Ready when its Deployment is rolled out.
+// expectReconciled expects that each namespace's Echo becomes Ready when its Deployment is rolled out.
 func expectReconciled(ctx context.Context, admin client.Client, namespaces []string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {
@@ -112,7 +112,7 @@ func expectReconciled(ctx context.Context, admin client.Client, namespaces []str
 	}
 }
 
-// expectIgnored expects that the operator does not change an Echo, and does not have the permissions to.
+// expectIgnored expects that the operator does not change an Echo, and lacks the permissions to do so.
 func expectIgnored(ctx context.Context, admin, operator client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	Consistently(func(g Gomega) {

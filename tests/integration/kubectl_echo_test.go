@@ -34,7 +34,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	// run runs a command and returns its exit code and what it printed.
+	// run runs a command and returns its exit code and output.
 	run := func(arguments ...string) (code int, stdout, stderr string) {
 		GinkgoHelper()
 		command := exec.Command(plugin, arguments...)
@@ -44,7 +44,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		Eventually(session).Should(gexec.Exit())
 		return session.ExitCode(), string(session.Out.Contents()), string(session.Err.Contents())
 	}
-	// status shows the status, and expects an exit code.
+	// status runs kubectl echo status, and expects an exit code.
 	status := func(code int, arguments ...string) (stdout, stderr string) {
 		GinkgoHelper()
 		got, stdout, stderr := run(append([]string{"status"}, arguments...)...)
@@ -192,7 +192,7 @@ Echo/web +2/2 +Ready +\S+
 	It("sends requests to the ready pods by the API server and the kubelet, with the rights to do so", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
-		createPod(ctx, echo, "web-3") // is pending
+		createPod(ctx, echo, "web-3") // it is pending
 		serveKubelet(ctx, node)
 		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
 		Expect(stdout).To(
@@ -225,7 +225,7 @@ Echo/web +2/2 +Ready +\S+
 	})
 })
 
-// adopt creates the ReplicaSet of an Echo, and makes it the owner of its pods.
+// adopt creates an Echo's ReplicaSet, and makes it the owner of the Echo's pods.
 func adopt(ctx SpecContext, echo *v1.Echo) {
 	GinkgoHelper()
 	deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -240,11 +240,11 @@ func adopt(ctx SpecContext, echo *v1.Echo) {
 	}
 }
 
-// serveKubelet serves the part of the kubelet of a node that forwards ports. Its pods respond with their names.
+// serveKubelet serves the port-forward part of a node's kubelet. Its pods respond with their names.
 func serveKubelet(ctx SpecContext, node *corev1.Node) {
 	GinkgoHelper()
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := path.Base(r.URL.Path) // that of the pod
+		name := path.Base(r.URL.Path) // the name of the pod
 		pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"pod": %q}`, name) }))
 		defer pod.Close()
 		support.ForwardPort(w, r, pod.Listener.Addr().String())

@@ -76,7 +76,7 @@ func expectMet(ctx context.Context, echo *v1.Echo, conditions ...string) {
 	}
 }
 
-// openAPISchema is what 'kubectl explain' reads of a schema.
+// openAPISchema is the part of a schema that 'kubectl explain' reads.
 type openAPISchema struct {
 	Description string
 	Properties  map[string]openAPISchema
@@ -94,7 +94,7 @@ func (s openAPISchema) field(path []string) openAPISchema {
 	return s
 }
 
-// fieldPaths returns the paths of all fields in a type of the API, without the fields of Kubernetes' types.
+// fieldPaths returns the paths of all fields in an API type, without the fields of Kubernetes' types.
 func fieldPaths(t reflect.Type, parents ...string) (all [][]string) {
 	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, t.Kind()) {
 		t = t.Elem()

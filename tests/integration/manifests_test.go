@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The manifests have what public manifests of echo workloads have most often. What only other field managers can set is in
-// docs/how-to/set-other-fields.md, whose manifests have a test, too.
+// The manifests contain the most common parts of public manifests for echo workloads. What only other field managers can set is in
+// docs/how-to/set-other-fields.md, whose manifests have a separate test.
 var _ = Describe("a manifest", func() {
 	var modes = map[string][]string{"client": nil, "server": {"--server-side"}}
 
@@ -72,13 +72,14 @@ var _ = Describe("a manifest", func() {
 	)
 })
 
-// ownService returns the manifest of a Service of a user, for an Echo that is named the-echo.
+// ownService returns the manifest of a user's Service for an Echo named the-echo.
 func ownService(name, ports string) string {
 	return "\n---\n{apiVersion: v1, kind: Service, metadata: {name: " + name + "}, spec: {ports: [" + ports + "], " +
 		"selector: {app.kubernetes.io/name: echo, app.kubernetes.io/instance: the-echo}}}"
 }
 
-// applied applies a manifest with an Echo, completes its rollout, and expects no difference from the manifest and no work for the operator.
+// applied applies a manifest with an Echo, completes its rollout, and expects that nothing differs from the manifest and that the operator
+// has nothing left to do.
 func applied(ctx context.Context, namespace, name, manifest string, flags []string) {
 	GinkgoHelper()
 	flags = append([]string{"-n", namespace, "-f", "-"}, flags...)
@@ -88,7 +89,7 @@ func applied(ctx context.Context, namespace, name, manifest string, flags []stri
 	expectNoWrite(ctx, echoNow(ctx, Default, namespace, name))
 }
 
-// expectLeadsToPods expects that a Service selects the pods of an Echo, and that their containers have its target ports.
+// expectLeadsToPods expects that a Service selects an Echo's pods, and that their containers have its target ports.
 func expectLeadsToPods(ctx context.Context, service corev1.Service, name string) {
 	GinkgoHelper()
 	template := deploymentNow(ctx, Default, service.Namespace, name).Spec.Template

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manyPods is the number of pods that may add less than a mebibyte to the memory of the operator.
+	// manyPods is the number of pods that may add less than a mebibyte to the operator's memory.
 	manyPods = 10_000
 	mebibyte = 1 << 20
 )
@@ -27,7 +27,7 @@ var _ = Describe("the memory of the program", func() {
 		server, admin := startCluster()
 		allowMetrics(ctx, admin)
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that nearly no garbage is counted
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that almost no garbage is counted
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()
@@ -79,7 +79,7 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	return pod
 }
 
-// memoryInUse returns the minimum of the allocated memory of a program. It reads the metrics until the minimum does not change anymore.
+// memoryInUse returns the minimum of a program's allocated memory. It reads the metrics until the minimum does not change anymore.
 func memoryInUse(ctx context.Context, url, token string) float64 {
 	GinkgoHelper()
 	const enough = 20

@@ -102,7 +102,7 @@ var _ = Describe("must-gather", Ordered, func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createWithCanary creates an Echo, and objects around it, with the canary wherever a secret can be.
+// createWithCanary creates an Echo and related objects, with the canary wherever a secret can be.
 func createWithCanary(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "web"}
@@ -131,7 +131,7 @@ func createWithCanary(ctx context.Context, namespace string) {
 			Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
 }
 
-// createOperatorObjects creates what must-gather reads of an installation of the operator.
+// createOperatorObjects creates the objects of an operator installation that must-gather reads.
 func createOperatorObjects(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}

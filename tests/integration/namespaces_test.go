@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is longer than the program takes to ask for its rights again, and to end.
+// askedAgain is longer than the program takes to check its permissions again, and to end.
 const askedAgain = time.Minute
 
 var _ = Describe("a namespace without the rights of the operator", Ordered, func() {
@@ -134,13 +134,13 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 	}, SpecTimeout(time.Minute))
 })
 
-// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b, with rights that are granted and revoked.
+// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b, with permissions that are granted and revoked.
 type restrictedProgram struct {
 	name, kubeconfig, probes string
 	admin, user              client.Client
 }
 
-// newRestrictedProgram creates the namespaces of an operator, and its user with rights in some of them.
+// newRestrictedProgram creates an operator's namespaces, and its user with permissions in some of them.
 func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string,
 	granted ...string) restrictedProgram {
 	GinkgoHelper()
@@ -168,14 +168,14 @@ func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
 		"--leader-election-namespace="+r.name+"-own", "--health-probe-bind-address="+r.probes, "--metrics-bind-address=0")
 }
 
-// grant grants the operator its rights in a namespace.
+// grant grants the operator its permissions in a namespace.
 func (r restrictedProgram) grant(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(
 		Succeed())
 }
 
-// revoke revokes the rights of the operator in a namespace.
+// revoke revokes the operator's permissions in a namespace.
 func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(r.admin.DeleteAllOf(ctx, &rbacv1.RoleBinding{}, client.InNamespace(namespace))).To(Succeed())
@@ -190,7 +190,7 @@ func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) str
 	return body
 }
 
-// expectLeftOut expects that the probes tell a namespace that is left out, and that this does not make the pod unready.
+// expectLeftOut expects that the probes report a namespace that is left out, but that the pod stays ready.
 func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -200,14 +200,14 @@ func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) 
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyHeld waits until an Echo has the finalizer of the operator.
+// eventuallyHeld waits until an Echo has the operator's finalizer.
 func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted is gone. Its children, of optional kinds only those that are given, are
-// removed as the garbage collector does it.
+// eventuallyReleased waits until an Echo that is being deleted is gone. It removes the Echo's children as the garbage collector would. Of
+// optional kinds, it removes only those that are given.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

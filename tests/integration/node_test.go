@@ -132,7 +132,7 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
-// setOneNotReady makes the first pod of an Echo not ready.
+// setOneNotReady makes an Echo's first pod not ready.
 func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	first := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1"}}
@@ -146,13 +146,13 @@ func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
 	edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
 }
 
-// setConditions sets the conditions of a node, as the kubelet or the node controller does.
+// setConditions sets a node's conditions, as the kubelet or the node controller does.
 func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.NodeCondition) {
 	GinkgoHelper()
 	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
-// expectNodeEvents expects exactly these events on nodes for an Echo: reason and note, * for any note.
+// expectNodeEvents expects exactly these events on nodes for an Echo, each with a reason and a note. * stands for any note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	matchers := []any{}

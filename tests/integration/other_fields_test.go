@@ -82,7 +82,7 @@ var _ = Describe("fields that an Echo does not have", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// startVersion starts an operator with a default image for echo servers. It returns what stops it, and its reconciler of Echoes.
+// startVersion starts an operator with a default image for echo servers. It returns a function that stops it, and its Echo reconciler.
 func startVersion(ctx context.Context, api *rest.Config, image string) (stop func(), reconcile func(*v1.Echo) error) {
 	GinkgoHelper()
 	version, err := controlplane.NewOperatorWith(api, func(o *operator.Options) {

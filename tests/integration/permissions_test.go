@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// used are the permissions that the operators of all specs have used.
+// used contains the permissions that the operators in all specs have used.
 var used = usedPermissions{seen: map[bundle.Permission]bool{}}
 
 var _ = ReportAfterSuite("the operator uses each of its permissions", func(report Report) {
@@ -38,8 +38,8 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 	Expect(unused).To(BeEmpty(), "delete a permission that the operator does not need; add a spec that makes it use the others")
 })
 
-// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement, which these
-// API servers run as OpenShift's do, requires them of a client that adds an owner to an object.
+// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement, which these API
+// servers run as OpenShift's do, requires them when a client adds an owner to an object.
 func usedByAdmission() []string {
 	return []string{
 		"delete consolequickstarts.console.openshift.io",
@@ -49,13 +49,13 @@ func usedByAdmission() []string {
 	}
 }
 
-// usedPermissions are the permissions that operators used, for one object and for any.
+// usedPermissions are the permissions that operators used, for a single object and for any object.
 type usedPermissions struct {
 	mutex sync.Mutex
 	seen  map[bundle.Permission]bool
 }
 
-// record records what a request used if an operator sent it.
+// record records the permissions that a request used, if an operator sent the request.
 func (u *usedPermissions) record(event auditv1.Event) {
 	user, object := event.User.Username, event.ObjectRef
 	if event.ImpersonatedUser != nil {
@@ -80,19 +80,19 @@ func verbsOf(event auditv1.Event) []string {
 	case event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated:
 		return []string{"patch", "create"}
 	case event.Verb == "watch" && strings.Contains(event.RequestURI, "sendInitialEvents=true"):
-		return []string{"watch", "list"} // older API servers refuse it, and the client lists instead
+		return []string{"watch", "list"} // older API servers reject it, and the client lists instead
 	default:
 		return []string{event.Verb}
 	}
 }
 
-// audited makes an API server write its audit log to standard output, and records the used permissions from there.
+// audited makes an API server write its audit log to standard output, where it reads the permissions in use.
 func audited(server *envtest.APIServer) {
 	server.Configure().Set("audit-policy-file", "audit-policy.yaml").Set("audit-log-path", "-")
 	server.Out = &auditLog{}
 }
 
-// auditLog reads an audit log. unread is the beginning of a line.
+// auditLog reads an audit log. unread is the start of an incomplete line.
 type auditLog struct{ unread []byte }
 
 func (l *auditLog) Write(text []byte) (int, error) {

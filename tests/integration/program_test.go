@@ -109,7 +109,7 @@ var _ = Describe("the program", Ordered, func() {
 	}, SpecTimeout(time.Minute))
 })
 
-// buildProgram builds the operator, for as long as the suite runs.
+// buildProgram builds the operator for use by the whole suite.
 func buildProgram() string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
@@ -129,7 +129,7 @@ func startProgram(environment []string, arguments ...string) *gexec.Session {
 	return session
 }
 
-// oneLine returns the standard error of a session, which must be a single line.
+// oneLine returns a session's standard error, which must be a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
 	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")
@@ -158,7 +158,7 @@ func writeKubeconfig(text []byte) string {
 	return path
 }
 
-// kubectlCommand returns a command that runs kubectl as the administrator of the API server of the suite.
+// kubectlCommand returns a command that runs kubectl as the administrator of the suite's API server.
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
@@ -174,7 +174,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return string(output)
 }
 
-// leaseHolder returns the holder of the lease of an operator, which is empty if it was released.
+// leaseHolder returns the holder of an operator's lease, which is empty if the lease was released.
 func leaseHolder(ctx context.Context, g Gomega, c client.Client, namespace string) string {
 	lease := &coordinationv1.Lease{}
 	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "echo-operator.example.com"}, lease)).To(Succeed())

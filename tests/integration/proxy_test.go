@@ -18,7 +18,7 @@ type proxy struct {
 	lock     sync.Mutex
 	listener net.Listener
 	forward  bool
-	response string // to connections that are not forwarded
+	response string // sent on connections that are not forwarded
 	open     []net.Conn
 }
 
@@ -33,7 +33,7 @@ func startProxy(server string) *proxy {
 	return p
 }
 
-// kubeconfig returns a kubeconfig with the address of the API server replaced by that of the proxy.
+// kubeconfig returns a kubeconfig with the address of the proxy in place of the API server's.
 func (p *proxy) kubeconfig(kubeconfig []byte) []byte {
 	GinkgoHelper()
 	Expect(string(kubeconfig)).To(ContainSubstring(p.target))

@@ -58,7 +58,7 @@ var _ = Describe("a resource quota", func() {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
 		refused := k8s.Create(ctx, pod, client.DryRunAll)
 		Expect(refused).To(HaveOccurred())
-		setReplicaFailure(ctx, echo, refused.Error()) // as the controllers of Kubernetes do
+		setReplicaFailure(ctx, echo, refused.Error()) // as Kubernetes' controllers do
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		note := fmt.Sprintf("The resource quota none "+refusal, "the Pod web-echo-")
@@ -118,7 +118,7 @@ var _ = Describe("a resource quota", func() {
 			Expect(k8s.Status().Update(ctx, job)).To(Succeed())
 			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
-			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing refuses the run any more
+			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing rejects the run any more
 				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
 				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
 			}).WithContext(ctx).Should(Succeed())
@@ -134,7 +134,7 @@ var _ = Describe("a resource quota", func() {
 	)
 })
 
-// createQuota creates a resource quota that is not used yet, with the status that the controller of Kubernetes gives it.
+// createQuota creates an unused resource quota, with the status that Kubernetes' controller gives it.
 func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}

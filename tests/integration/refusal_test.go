@@ -59,8 +59,8 @@ var _ = Describe("a status that another client writes", func() {
 	})
 })
 
-// refuseServices makes the API server refuse an operation on the Services of a namespace, with the code of a reason: 422 if it is empty. It
-// returns a function that allows the operation again.
+// refuseServices makes the API server reject an operation on a namespace's Services, with the code of the given reason, or 422 if the
+// reason is empty. It returns a function that allows the operation again.
 func refuseServices(
 	ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, reason metav1.StatusReason,
 ) func(context.Context) {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// replica is an operator that is started again whenever it ends, as the kubelet does. It asks for APIs more often than the program.
+// replica is an operator that is restarted whenever it ends, as the kubelet does. It checks for APIs more often than the program.
 type replica struct {
 	stop func()
 
@@ -22,12 +22,12 @@ type replica struct {
 	ended []time.Time // protected by lock
 }
 
-// shortTimes are the times of a replica.
+// shortTimes are the shortened times of a replica.
 func shortTimes() discovery.Times {
 	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
 }
 
-// startReplica starts a replica. It must be stopped.
+// startReplica starts a replica. The caller must stop it.
 func startReplica(config *rest.Config, change func(*operator.Options)) *replica {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -61,7 +61,7 @@ func (r *replica) ends() []time.Time {
 	return append([]time.Time{}, r.ended...)
 }
 
-// expectStarts expects that the operator starts again after a step, and at most so many times.
+// expectStarts expects that the operator starts again after a step, at most the given number of times.
 func (r *replica) expectStarts(ctx context.Context, most int, step func()) {
 	GinkgoHelper()
 	before := len(r.ends())

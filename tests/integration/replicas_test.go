@@ -92,7 +92,7 @@ func echoManifest(namespace, name, spec string) string {
 	return "{apiVersion: example.com/v1, kind: Echo, metadata: {namespace: " + namespace + ", name: " + name + "}, spec: " + spec + "}"
 }
 
-// apply applies the manifest of an Echo by kubectl.
+// apply applies an Echo's manifest with kubectl.
 func apply(ctx context.Context, namespace, name, spec string, flags ...string) {
 	GinkgoHelper()
 	kubectlInput(ctx, echoManifest(namespace, name, spec), append([]string{"apply", "--validate=strict", "-f", "-"}, flags...)...)

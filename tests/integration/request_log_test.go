@@ -20,7 +20,7 @@ type requestLog struct {
 	all  []string
 }
 
-// proxy starts a proxy that records requests and forwards them to an API server as its administrator. It returns the URL of the proxy.
+// proxy starts a proxy that records requests and forwards them to an API server as its administrator. It returns the proxy's URL.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)

@@ -49,7 +49,7 @@ var _ = Describe("the Echo of each sample", func() {
 	})
 })
 
-// expectStoredAsSent expects that the API server would store the spec of an Echo as it is sent.
+// expectStoredAsSent expects that the API server would store an Echo's spec exactly as it is sent.
 func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	GinkgoHelper()
 	sent.SetNamespace(newNamespace(ctx)) // another spec may apply the sample in the default namespace
@@ -58,8 +58,8 @@ func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	Expect(changes("spec", sent.Object["spec"], stored.Object["spec"])).To(BeEmpty())
 }
 
-// changes returns the paths at which the API server stores something else than was sent. Fields that it adds to a map do not count: Argo CD
-// ignores them, but compares the items of lists as a whole.
+// changes returns the paths at which the API server stores something other than what was sent. Fields that it adds to a map do not count:
+// Argo CD ignores them, but compares list items as a whole.
 func changes(path string, sent, stored any) []string {
 	fields, isMap := sent.(map[string]any)
 	others, wasMap := stored.(map[string]any)

@@ -73,7 +73,7 @@ var _ = Describe("the status API", Ordered, func() {
 		allow(ctx, "reader", "",
 			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
-		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // the endpoint listens
+		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // until the endpoint listens
 	}, NodeTimeout(5*time.Minute))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {

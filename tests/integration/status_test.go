@@ -96,7 +96,7 @@ var _ = Describe("the status", func() {
 	})
 })
 
-// setDeploymentStatus sets the status of the Deployment of an Echo, as the Deployment controller does.
+// setDeploymentStatus sets the status of an Echo's Deployment, as the Deployment controller does.
 func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, reason string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -104,7 +104,7 @@ func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, re
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// setReplicaFailure sets the status of a Deployment whose ReplicaSet cannot create pods.
+// setReplicaFailure sets the status that a Deployment has if its ReplicaSet cannot create pods.
 func setReplicaFailure(ctx context.Context, echo *v1.Echo, message string) {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -116,7 +116,7 @@ func setReplicaFailure(ctx context.Context, echo *v1.Echo, message string) {
 	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
 }
 
-// createPod creates a pod of an Echo, as the ReplicaSet controller does.
+// createPod creates one of an Echo's pods, as the ReplicaSet controller does.
 func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -130,7 +130,7 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	return pod
 }
 
-// setPodStatus sets the status of a pod, as the scheduler and the kubelet do.
+// setPodStatus sets a pod's status, as the scheduler and the kubelet do.
 func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
 	GinkgoHelper()
 	patchStatus(ctx, pod, func(p *corev1.Pod) { p.Status = status })

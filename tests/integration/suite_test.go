@@ -1,4 +1,5 @@
-// Package integration tests the operator with a real API server and etcd. No other controllers run, so tests do what these would do.
+// Package integration tests the operator with a real API server and etcd. No other controllers run, so tests do what those controllers
+// would do.
 package integration
 
 import (
@@ -31,12 +32,12 @@ const (
 	maxReplicas     = controlplane.MaxReplicas
 )
 
-// configFolder is the folder of the manifests.
+// configFolder is the folder that contains the manifests.
 var configFolder = filepath.Join("..", "..", "config")
 
 var (
 	scheme *runtime.Scheme
-	// cluster is the configuration of the administrator of the API server.
+	// cluster is the API server administrator's configuration.
 	cluster *rest.Config
 	// suiteKubeconfig is its kubeconfig, for programs.
 	suiteKubeconfig []byte
@@ -74,7 +75,7 @@ var _ = BeforeSuite(func() {
 	startOperator()
 })
 
-// startCluster starts an API server with the kind Echo and other kinds, and returns a client of its administrator.
+// startCluster starts an API server with the kind Echo and other kinds, and returns an administrator's client.
 func startCluster(crds ...string) (*envtest.Environment, client.Client) {
 	GinkgoHelper()
 	server := startAPIServer(append(crds, filepath.Join(configFolder, "crd", "bases"))...)

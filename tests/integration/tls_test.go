@@ -43,10 +43,10 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 				append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...)
 		}, address
 	}
-	// connect returns the state of a connection of a client with some TLS versions.
+	// connect returns the connection state of a client that supports certain TLS versions.
 	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1],
-			InsecureSkipVerify: true}} //nolint:gosec // old versions are the test
+			InsecureSkipVerify: true}} //nolint:gosec // old versions are under test
 		connection, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			return tls.ConnectionState{}, err

@@ -25,7 +25,7 @@ var _ = Describe("traces", Ordered, func() {
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	// start runs the operator with more environment variables in one namespace.
+	// start runs the operator in one namespace, with additional environment variables.
 	start := func(namespace string, environment ...string) *gexec.Session {
 		GinkgoHelper()
 		environment = append(environment, "KUBECONFIG="+writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE="+namespace)

@@ -79,7 +79,7 @@ var _ = Describe("a webhook", func() {
 	})
 })
 
-// mutateDeployments registers a webhook that changes the Deployments of a namespace, and counts its calls.
+// mutateDeployments registers a webhook that changes a namespace's Deployments, and counts its calls.
 func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
 	return admitDeployments(ctx, namespace, func(_ context.Context, request admission.Request) admission.Response {
@@ -96,7 +96,7 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*corev
 	})
 }
 
-// admitDeployments registers a webhook for the Deployments of a namespace, and counts its calls.
+// admitDeployments registers a webhook for a namespace's Deployments, and counts its calls.
 func admitDeployments(ctx context.Context, namespace string, decide admission.HandlerFunc) *atomic.Int64 {
 	GinkgoHelper()
 	calls := &atomic.Int64{}
