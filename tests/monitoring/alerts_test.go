@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// policy denies the Deployments of Echoes with an annotation, as admission policies of an installation do.
+// policy denies the Deployments of Echoes that have an annotation, as a cluster's admission policies do.
 const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -44,7 +44,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		p, namespace = realcluster.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
-		restartOperator(ctx) // it asks for the API of the Prometheus Operator only at its start
+		restartOperator(ctx) // it checks for the Prometheus Operator API only at start
 	}, NodeTimeout(10*time.Minute))
 
 	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {
@@ -63,7 +63,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	It("fires the alerts when what they are about happens, and all queries of the dashboard have data", func(ctx SpecContext) {
 		realcluster.KubectlInput(ctx, policy, "apply", "-f", "-")
-		Eventually(func() error { // it takes a moment until the API server follows a policy
+		Eventually(func() error { // the API server takes a moment to enforce a policy
 			_, err := realcluster.TryKubectl(ctx, "create", "deployment", "denied", "-n", namespace, "--image=none", "--dry-run=server")
 			return err
 		}).WithContext(ctx).ShouldNot(Succeed())
@@ -134,7 +134,7 @@ func restartOperator(ctx context.Context) {
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
-// applyCertificate stores a certificate for an Echo in the Secret of its name.
+// applyCertificate stores an Echo's certificate in the Secret of the same name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
 	GinkgoHelper()
 	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")

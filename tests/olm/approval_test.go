@@ -16,7 +16,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	}
 
 	It("installs the operator after approval", func(ctx SpecContext) {
-		// Does not wait for the version, because it must be approved first.
+		// This does not wait for the version, because the version must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
 		run(ctx, withoutWaiting(manual))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "installplan", "-o",

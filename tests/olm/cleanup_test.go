@@ -28,15 +28,15 @@ const (
 // k8s reads and deletes what specs left behind, and watches objects.
 var k8s client.WithWatch
 
-// Each spec, or Ordered container, starts without the operator, in whatever state the previous one ended.
+// Each spec or Ordered container starts without the operator, in whatever state the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	restartCatalogOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
 }, OncePerOrdered, NodeTimeout(cleanupTimeout))
 
-// cleanupStages returns the kinds to delete, each stage after the previous one is gone: OLM needs permissions and namespaces of later
-// stages to uninstall.
+// cleanupStages returns the kinds to delete. Each stage follows when the previous one is gone, because OLM needs permissions and namespaces
+// from later stages to uninstall.
 var cleanupStages = [][]schema.GroupVersionKind{
 	{
 		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"},
@@ -62,7 +62,7 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator deletes the operator, however it was installed, its Echoes and other objects of specs.
+// removeOperator deletes the operator, however it was installed, its Echoes and other objects that specs created.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
@@ -91,7 +91,7 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers returns the objects of a kind that belong to the operator by their names, which is safe on the cluster of the tests.
+// leftovers returns the objects of a kind whose names show that they belong to the operator. On the test cluster, relying on names is safe.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -119,7 +119,7 @@ func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	return support.RemoveFinalizers(ctx, k8s, object)
 }
 
-// isStuck reports whether nothing removes the finalizers of an object. That of Echoes and pods may be gone at once. The
+// isStuck reports whether nothing removes an object's finalizers. The finalizers of Echoes and pods may be removed immediately. The
 // CustomResourceDefinition must wait for the Echoes.
 func isStuck(object *metav1.PartialObjectMetadata) bool {
 	switch {
@@ -131,7 +131,8 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
 }
 
-// restartCatalogOperator clears the cache of OLM, which would use the previous catalog instead of a new one of the same name for minutes.
+// restartCatalogOperator clears OLM's cache. Otherwise, OLM would use the previous catalog for minutes instead of a new one with the same
+// name.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")

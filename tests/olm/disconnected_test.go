@@ -19,8 +19,8 @@ import (
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns where the disconnected cluster has its images, in the same registry. It differs in each run: the registry keeps what it
-// has.
+// mirror returns the disconnected cluster's image path in the same registry. The path differs in each run, because the registry keeps its
+// images.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
@@ -63,7 +63,7 @@ func listedImages(ctx context.Context) []string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// mirrorImages copies images of quay.io into the mirror.
+// mirrorImages copies quay.io images to the mirror.
 func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	GinkgoHelper()
 	for _, image := range images {
@@ -72,8 +72,8 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	}
 }
 
-// disconnect lets the node pull images of quay.io only from the mirror, which has OLM's, until the spec ends. The node forgets those of the
-// operator that it has.
+// disconnect makes the node pull quay.io images only from the mirror, which has OLM's images, until the spec ends. It also removes the
+// operator's images from the node.
 func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
 	deployments := realcluster.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")

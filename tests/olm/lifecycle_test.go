@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// consoleSamples are the names of the samples in the OpenShift console, their owners and titles.
+// consoleSamples are the names of the samples in the OpenShift console, with their owners and titles.
 const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind} {.spec.title}{"\n"}{end}`
 
 var _ = Describe("the operator in OLM", Ordered, func() {
@@ -43,7 +43,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(seen.Pods).To(HaveLen(2))
 	}, SpecTimeout(10*time.Minute))
 
-	// The Deployment of the operator must stay Available with one replica.
+	// The operator's Deployment must stay Available with one replica.
 	It("stays Succeeded while each replica of the operator is replaced", func(ctx SpecContext) {
 		versions := &unstructured.UnstructuredList{}
 		versions.SetAPIVersion("operators.coreos.com/v1alpha1")
@@ -84,7 +84,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
-	// The console opens its editor with the first example, where a status has no place.
+	// The console opens its editor with the first example, where a status does not belong.
 	It("passes scorecard, without a suggestion but that the first example has no status", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
@@ -98,7 +98,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
-	// A Subscription cannot set the number of replicas: OLM sets the number of the bundle again when the settings change.
+	// A Subscription cannot set the number of replicas: OLM restores the bundle's number when the settings change.
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		number := func(ctx context.Context) (string, error) {
 			return tryKubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.spec.replicas}")
@@ -124,7 +124,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		before := echoPods(ctx)
 		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		// As if the first version had another text, and a sample that the second does not have.
+		// As if the first version had a different text, and a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
@@ -154,7 +154,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// phaseOf returns the phase of a ClusterServiceVersion.
+// phaseOf returns a ClusterServiceVersion's phase.
 func phaseOf(csv *unstructured.Unstructured) string {
 	phase, _, _ := unstructured.NestedString(csv.Object, "status", "phase")
 	return phase

@@ -57,14 +57,14 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// checkedEcho is an Echo with children of many kinds.
+// checkedEcho is an Echo with many kinds of children.
 const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: test-echo}, spec: {replicas: 2, networkPolicy: {enabled: true},
   ingress: {enabled: true, host: echo.example.com}, checks: [{name: path, schedule: "* * * * *", groups: [body], deadlineSeconds: 20}]}}`
 
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
 	output, _ := realcluster.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
-		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits 1 for no
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits 1 if not
 	Expect(output).To(BeElementOf("yes\n", "no\n"))
 	return output == "yes\n"
 }

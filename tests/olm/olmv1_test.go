@@ -47,17 +47,17 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 	It("is not needed to delete Echoes, with the documented steps", func(ctx SpecContext) {
 		install(ctx)
 		pod := createKeptEcho(ctx)
-		// The CustomResourceDefinition is deleted with it, and so are all Echoes.
+		// This also deletes the CustomResourceDefinition, and with it all Echoes.
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
-		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
+		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first one deletes Echoes
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
 
-// expectSettled waits until OLM has nothing to try again, for example because a right is missing.
+// expectSettled waits until OLM has nothing left to retry, for example because of a missing permission.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,

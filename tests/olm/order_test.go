@@ -25,11 +25,11 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 	}, SpecTimeout(15*time.Minute))
 })
 
-// foreignFinalizer is not the finalizer of the operator.
+// foreignFinalizer is a finalizer that is not the operator's.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a foreign finalizer, which could not be added during the deletion of the Echo. It returns a pod of
-// the Echo with the same finalizer: an operator that is still running cannot complete the deletion while that pod exists.
+// createKeptEcho creates an Echo with a foreign finalizer, which could not be added while the Echo is being deleted. It returns one of the
+// Echo's pods, with the same finalizer: while that pod exists, a running operator cannot complete the deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	createEcho(ctx, "default")

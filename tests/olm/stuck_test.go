@@ -18,15 +18,15 @@ func subscriptionConditions(ctx context.Context) string {
 		`jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
 }
 
-// operatorGroup is the OperatorGroup of install.md.
+// operatorGroup is the OperatorGroup in install.md.
 const operatorGroup = `apiVersion: operators.coreos.com/v1
 kind: OperatorGroup
 metadata: {name: echo-operator, namespace: $namespace}
 spec: {}
 `
 
-// Each is a line of docs/reference/troubleshooting.md. Others are in failure_test.go (Failed), approval_test.go (RequiresApproval) and
-// disconnected_test.go (BundleUnpackFailed).
+// Each entry is a row in docs/reference/troubleshooting.md. Other rows are tested in failure_test.go (Failed), approval_test.go
+// (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with a change, but does not wait.
 	apply := func(ctx context.Context, from, to string) {

@@ -1,5 +1,5 @@
-// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands of
-// docs/how-to/install.md, from throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
+// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
+// The specs use throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
 package olm
 
 import (
@@ -36,7 +36,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
-// restrict has all pods run as OpenShift would run them: those of catalogs, bundles, operators, echo servers, companions and scorecard.
+// restrict makes all pods run as on OpenShift: the pods of catalogs, bundles, operators, echo servers, companions and scorecard.
 func restrict(ctx context.Context) {
 	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
@@ -56,7 +56,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version, released and documented are short for what all suites of releases share.
+// version, released and documented are short names for functions that all release suites share.
 func version(order int) string {
 	GinkgoHelper()
 	return realcluster.ReleasedVersion(order)
@@ -66,7 +66,7 @@ func released(version string, path ...string) string {
 	return realcluster.ReleasedFile(version, path...)
 }
 
-// installation returns the documented commands that install a version from a catalog that has no later one.
+// installation returns the documented commands that install a version from a catalog without later versions.
 func installation(version string) string {
 	GinkgoHelper()
 	return changed(realcluster.Documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
@@ -77,7 +77,7 @@ func changed(text, from, to string) string {
 	return realcluster.Changed(text, from, to)
 }
 
-// withoutWaiting returns the commands of an installation up to those that wait for it.
+// withoutWaiting returns the commands of an installation, up to those that wait for it.
 func withoutWaiting(commands string) string {
 	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
 	return applied
@@ -89,19 +89,19 @@ func run(ctx context.Context, commands string) {
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish gives the tag that a catalog follows to that of a version.
+// publish points the tag that a catalog follows to a version's tag.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
 }
 
-// kubectl runs kubectl in the namespace of the operator.
+// kubectl runs kubectl in the operator's namespace.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
-// tryKubectl is like kubectl, and returns an error instead of failing, so that Eventually tries again.
+// tryKubectl is like kubectl, but returns an error instead of failing, so that Eventually tries again.
 func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
@@ -126,21 +126,21 @@ func echoPods(ctx context.Context) string {
 	return realcluster.SamplePods(ctx)
 }
 
-// expectSucceeded waits until a version is installed, and no other.
+// expectSucceeded waits until only the given version is installed.
 func expectSucceeded(ctx context.Context, version string) {
 	GinkgoHelper()
 	Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(Equal("echo-operator.v" + version + " Succeeded;"))
 }
 
-// pointCatalogAt makes the versions up to one available to OLM.
+// pointCatalogAt makes the versions up to the given one available to OLM.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
 		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
 }
 
-// expectNothingLeft expects that no objects of the operator exist.
+// expectNothingLeft expects that none of the operator's objects exist.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) ([]string, error) {
@@ -158,7 +158,7 @@ func uninstall(ctx context.Context) {
 	expectNothingLeft(ctx)
 }
 
-// awaitOperatorGone waits until the process of the operator has exited, which is later than the deletion of its Deployment.
+// awaitOperatorGone waits until the operator's process has exited, which happens after the deletion of its Deployment.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// packageSentences returns the first sentence of the comment of each package that ships and is written by hand, without the words
-// "Package NAME".
+// packageSentences returns the first sentence of the comment of each shipped, handwritten package, without the words "Package NAME".
 func packageSentences(t *testing.T) map[string]string {
 	t.Helper()
 	sentences := map[string]string{}
@@ -41,7 +40,7 @@ func isGenerated(t *testing.T, folder string, of *build.Package) bool {
 	return !slices.ContainsFunc(of.GoFiles, func(file string) bool { return !strings.Contains(text(t, folder, file), "\n// Code generated ") })
 }
 
-// TestArchitecture_listsThePackages compares the table in docs/explanation/architecture.md with the comments of the packages.
+// TestArchitecture_listsThePackages compares the table in docs/explanation/architecture.md with the package comments.
 func TestArchitecture_listsThePackages(t *testing.T) {
 	var rows []string
 	sentences := packageSentences(t)
@@ -64,8 +63,8 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that the comment of each package begins with one sentence about its purpose, and names no files of the
-// package: no test can say that such a list is complete.
+// TestPackageComments checks that each package comment begins with one sentence about the package's purpose, and names none of its files:
+// no test can verify that such a list is complete.
 func TestPackageComments(t *testing.T) {
 	sentences := packageSentences(t)
 	for folder, sentence := range sentences {
@@ -84,7 +83,7 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// TestComments_beginWithTheName finds comments that a rename has left behind.
+// TestComments_beginWithTheName finds comments that still have the old name after a rename.
 func TestComments_beginWithTheName(t *testing.T) {
 	declaration := regexp.MustCompile(`(?m)(?:^|\n\n)// (?:(?:A|An|The) )?(\w+)[^\n]*\n(?://[^\n]*\n)*(?:func (?:\([^)\n]*\) )?|type )(\w+)`)
 	checked := 0

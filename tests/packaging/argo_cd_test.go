@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// healthPage is the page with the health check of Argo CD.
+// healthPage is the page with Argo CD's health check.
 const healthPage = "docs/how-to/gitops.md"
 
-// healthCheck returns the script of the ConfigMap in the documentation, as Argo CD reads it.
+// healthCheck returns the script in the documented ConfigMap, as Argo CD reads it.
 func healthCheck(t *testing.T) string {
 	t.Helper()
 	manifest := regexp.MustCompile(`(?s)<<'END'\n(.*?)\nEND\n`).FindStringSubmatch(text(t, healthPage))
@@ -29,7 +29,7 @@ func healthCheck(t *testing.T) string {
 	return script
 }
 
-// health runs a health check for an object, without the libraries that Argo CD does not open by default, and returns its result.
+// health runs a health check for an object, without the libraries that Argo CD does not open by default, and returns the result.
 func health(t *testing.T, script string, object any) (status, message string) {
 	t.Helper()
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -48,7 +48,7 @@ func health(t *testing.T, script string, object any) (status, message string) {
 	return lua.LVAsString(result.RawGetString("status")), lua.LVAsString(result.RawGetString("message"))
 }
 
-// luaValue returns a value of JSON for Lua.
+// luaValue converts a JSON value to Lua.
 func luaValue(state *lua.LState, value any) lua.LValue {
 	switch value := value.(type) {
 	case map[string]any:
@@ -73,7 +73,7 @@ func luaValue(state *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// echoState is what decides the health of an Echo.
+// echoState is what an Echo's health depends on.
 type echoState struct {
 	Spec   struct{ Paused bool }
 	Status struct {
@@ -82,7 +82,8 @@ type echoState struct {
 	}
 }
 
-// wantedHealth returns the health that an Echo must have: by its phase, which the operator decides apart from the conditions.
+// wantedHealth returns the health that an Echo must have according to its phase. The operator determines the phase separately from the
+// conditions.
 func (e echoState) wantedHealth() string {
 	for _, condition := range e.Status.Conditions {
 		if condition.Status == "True" && (condition.Type == "Degraded" || condition.Type == "Stalled") {

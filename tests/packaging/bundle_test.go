@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inProject returns the path of a file of the project.
+// inProject returns the path of a file in the project.
 func inProject(path ...string) string {
 	return filepath.Join(append([]string{"..", ".."}, path...)...)
 }
@@ -114,7 +114,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 	}
 }
 
-// ownImages returns the images of the project in a file.
+// ownImages returns the project's images that a file names.
 func ownImages(t *testing.T, file string) []string {
 	t.Helper()
 	found := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+(:v[0-9.]+[0-9]|@sha256:[0-9a-f]{64})`).FindAllString(text(t, file), -1)
@@ -124,7 +124,7 @@ func ownImages(t *testing.T, file string) []string {
 	return found
 }
 
-// pinnedImages returns the images of a release by digest; between releases there are none.
+// pinnedImages returns a release's images with their digests. Between releases, there are none.
 func pinnedImages(t *testing.T) []string {
 	t.Helper()
 	pairs, err := os.ReadFile("../../config/manifests/digests")
@@ -182,7 +182,7 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoReplicasMayBeMissing: with one pod the Deployment is Available, which OLM requires, and a drain may evict the other pod.
+// TestOneOfTwoReplicasMayBeMissing: with one pod, the Deployment is Available, as OLM requires, and a drain may evict the other pod.
 func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	deployment := bundleCSV(t).Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 	one := new(intstr.FromInt32(1))
@@ -203,7 +203,7 @@ func TestEveryInstallModeIsSupported(t *testing.T) {
 	}
 }
 
-// TestTheOldestKubernetes: the bundle requires the oldest Kubernetes version that is tested, and the first OpenShift version with it. The
+// TestTheOldestKubernetes: the bundle requires the oldest tested Kubernetes version, and the first OpenShift version that contains it. The
 // community pipeline rejects a bundle with only one of them, or with an older OpenShift version.
 func TestTheOldestKubernetes(t *testing.T) {
 	const label = "com.redhat.openshift.versions"

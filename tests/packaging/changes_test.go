@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChanges_nameWhatExists checks the tables of changes in CONTRIBUTING.md: each path, each test, and each identifier, which must be in a
-// file that the row names before it or right after it.
+// TestChanges_nameWhatExists checks the tables of changes in CONTRIBUTING.md: each path, each test, and each identifier. An identifier must
+// be in a file that its row names before or right after it.
 func TestChanges_nameWhatExists(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "CONTRIBUTING.md"), "\n## Where do I change?\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -52,7 +52,7 @@ func checkPlaces(t *testing.T, change, places string) {
 	}
 }
 
-// quoted returns what a text has in backticks.
+// quoted returns the parts of a text that are in backticks.
 func quoted(text string) []string {
 	var all []string
 	for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
@@ -61,12 +61,13 @@ func quoted(text string) []string {
 	return all
 }
 
-// isCommand reports whether a name is a command or a setting of one, which another test checks.
+// isCommand reports whether a name is a command or one of a command's settings, which another test checks.
 func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }
 
-// pathsAt returns the files and folders of a path of the project, in which * and NAME stand for any name; nil if there are none.
+// pathsAt returns the files and folders that match a path in the project, in which * and NAME stand for any name. It returns nil if there
+// are none.
 func pathsAt(name string) []string {
 	found, err := fs.Glob(os.DirFS(inProject()), strings.ReplaceAll(strings.TrimSuffix(name, "/"), "NAME", "*"))
 	if err != nil || strings.HasPrefix(name, "+") {
@@ -75,7 +76,7 @@ func pathsAt(name string) []string {
 	return found
 }
 
-// isInAny reports whether a text is in a file at one of some paths, or directly in a folder there.
+// isInAny reports whether a text is in a file at one of the paths, or in a file directly in a folder at one of them.
 func isInAny(t *testing.T, name string, paths []string) bool {
 	t.Helper()
 	word := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(name) + `(?:\W|$)`)
@@ -105,7 +106,7 @@ func testFunctions(t *testing.T) map[string]bool {
 	return functions
 }
 
-// TestWarnings_areInTheDocumentation checks that the documentation says what to do about each reason of a condition that needs action.
+// TestWarnings_areInTheDocumentation checks that the documentation describes what to do about each condition reason that needs action.
 func TestWarnings_areInTheDocumentation(t *testing.T) {
 	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // so that EchoNotReady does not fire
 	reasons := regexp.MustCompile(`\tReason\w+ +WarningReason = "(\w+)"`).FindAllStringSubmatch(text(t, "api", "v1", "echo_reasons.go"), -1)

@@ -32,7 +32,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the files that the chart makes in the namespace echo-operator-system, with values as for the flag --set.
+// render returns the files that the chart renders in the namespace echo-operator-system, with values as for the flag --set.
 func render(t *testing.T, set ...string) (map[string]string, error) {
 	t.Helper()
 	values := map[string]any{}
@@ -50,7 +50,7 @@ func render(t *testing.T, set ...string) (map[string]string, error) {
 	return engine.Render(loaded, all)
 }
 
-// installed returns the objects of the chart by kind and name.
+// installed returns the chart's objects by kind and name.
 func installed(t *testing.T, set ...string) map[string]map[string]any {
 	t.Helper()
 	files, err := render(t, set...)
@@ -66,7 +66,7 @@ func installed(t *testing.T, set ...string) map[string]map[string]any {
 	return objects
 }
 
-// objectsIn returns the objects of manifests by kind and name, and by namespace if it is another one than the operator's.
+// objectsIn returns the objects in manifests by kind and name, and also by namespace if it is not the operator's.
 func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}
@@ -87,7 +87,7 @@ func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	return objects
 }
 
-// kustomized returns what kustomize builds of a kustomization of the project, with the whole project at hand.
+// kustomized returns the output of kustomize for one of the project's kustomizations, with the whole project available.
 func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
@@ -110,10 +110,10 @@ func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	return objectsIn(t, string(manifests))
 }
 
-// TestChart_isTheInstaller lists in what the chart differs from install.yaml.
+// TestChart_isTheInstaller lists how the chart differs from install.yaml.
 func TestChart_isTheInstaller(t *testing.T) {
 	want, got := kustomized(t, "resources: [../config/default]"), installed(t)
-	delete(want, "Namespace echo-operator-system") // Helm creates it by --create-namespace
+	delete(want, "Namespace echo-operator-system") // Helm creates it for --create-namespace
 	definition := unstructured.Unstructured{Object: want["CustomResourceDefinition echoes.example.com"]}
 	definition.SetAnnotations(merged(definition.GetAnnotations(), "helm.sh/resource-policy", "keep"))
 	for _, object := range want {
@@ -133,7 +133,7 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
-// TestChart_isOfTheVersion: the chart names the images of the project, as config/manager does. A release has their digests.
+// TestChart_isOfTheVersion: the chart names the project's images, as config/manager does. A release has their digests.
 func TestChart_isOfTheVersion(t *testing.T) {
 	metadata := loadChart(t).Metadata
 	if metadata.Version != version(t) || metadata.AppVersion != version(t) {
@@ -158,7 +158,7 @@ func TestChart_hasGeneratedFiles(t *testing.T) {
 	}
 }
 
-// TestChart_describesItself: annotations of Artifact Hub are YAML.
+// TestChart_describesItself: Artifact Hub annotations are YAML.
 func TestChart_describesItself(t *testing.T) {
 	for name, value := range loadChart(t).Metadata.Annotations {
 		var parsed any

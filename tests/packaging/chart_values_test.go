@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostValues is how many values the chart may have. What few clusters need is set by other means.
+// mostValues is how many values the chart may have. Settings that few clusters need have other means.
 const mostValues = 15
 
-// effect is all that a value changes: lines of objects that are new, and with "-" those that are gone.
+// effect contains everything that a value changes: new lines of objects, and removed lines, with "-".
 type effect struct{ value, set, changes string }
 
 func effects() []effect {
@@ -50,7 +50,7 @@ func TestChart_eachValueTakesEffect(t *testing.T) {
 	}
 }
 
-// TestChart_networkPolicy: kustomize makes the same one, and the chart can narrow and extend it.
+// TestChart_networkPolicy: kustomize produces the same policy, and the chart can narrow and extend it.
 func TestChart_networkPolicy(t *testing.T) {
 	const name = "NetworkPolicy echo-operator-controller-manager"
 	component := kustomized(t, "resources: [../config/default]\ncomponents: [../config/components/network-policy]")
@@ -67,7 +67,7 @@ func TestChart_networkPolicy(t *testing.T) {
 	}
 }
 
-// TestChart_values: each value has a comment, which is in the page of the chart, and an effect.
+// TestChart_values: each value has an effect, and a comment that is on the chart's page.
 func TestChart_values(t *testing.T) {
 	var described []string
 	for row := range strings.Lines(text(t, "charts/echo-operator/README.md")) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCommunityFields: the static tests of the community pipeline for OpenShift, as far as the validators do not include them.
+// TestCommunityFields: the static tests of the OpenShift community pipeline, except those that the validators include.
 func TestCommunityFields(t *testing.T) {
 	csv := bundleCSV(t)
 	for field, want := range map[string]struct{ value, pattern string }{
@@ -48,7 +48,7 @@ func TestIconIsTheFile(t *testing.T) {
 }
 
 // TestBundleInstallsEverywhere: the community pipeline rejects a NetworkPolicy, and OLM does not install a bundle with a kind that the
-// cluster does not have, such as the kinds of the Prometheus operator, of the OpenShift console and of Gateway API.
+// cluster lacks, such as the kinds of the Prometheus Operator, of the OpenShift console and of Gateway API.
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()

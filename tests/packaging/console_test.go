@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestColumnsOfTheList: the OpenShift console shows every printer column, those for `kubectl get -o wide` included.
+// TestColumnsOfTheList: the OpenShift console shows every printer column, including those for `kubectl get -o wide`.
 func TestColumnsOfTheList(t *testing.T) {
 	var names []string
 	for _, column := range currentCRD(t).Spec.Versions[0].AdditionalPrinterColumns {
@@ -25,8 +25,8 @@ func TestColumnsOfTheList(t *testing.T) {
 }
 
 // TestResourcesOfTheDetailsPage: the OpenShift console follows owners in the order of the list, and finds an Ingress only by its full name.
-// Its Topology view shows no object of an Echo at all if the cluster does not serve one of the kinds, so each must be a kind of Kubernetes.
-// Event is there because operator-sdk takes a rule for events for the old events.k8s.io/v1beta1 unless the kind is listed.
+// Its Topology view shows none of an Echo's objects if the cluster does not serve one of the kinds, so each must be built into Kubernetes.
+// Event is listed because operator-sdk otherwise takes a rule for events for the old events.k8s.io/v1beta1.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {
@@ -39,7 +39,7 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 	}
 }
 
-// TestHelpTexts_nameWhatIsShown: the form and the page show the names of descriptors, and no names of fields.
+// TestHelpTexts_nameWhatIsShown: the form and the page show the names of descriptors, not the names of fields.
 func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}

@@ -12,7 +12,7 @@ import (
 // instruction is an instruction of a Dockerfile, on one line.
 type instruction struct{ name, arguments string }
 
-// dockerfiles returns the instructions of every Dockerfile of the project.
+// dockerfiles returns the instructions in each of the project's Dockerfiles.
 func dockerfiles(t *testing.T) map[string][]instruction {
 	t.Helper()
 	found := map[string][]instruction{}
@@ -48,7 +48,7 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// imageOf returns the instructions of an image, with those of the stages that it is based on. The first is FROM, with the image that it
+// imageOf returns an image's instructions, including the stages that it is based on. The first instruction is FROM, with the image that it
 // starts from.
 func imageOf(t *testing.T, file, program string) []instruction {
 	t.Helper()
@@ -68,7 +68,7 @@ func imageOf(t *testing.T, file, program string) []instruction {
 	return stages[""] // only the last stage has no name
 }
 
-// TestBaseImagesArePinned: programs are built with an exact version of Go, on the platform of the builder; images contain nothing else.
+// TestBaseImagesArePinned: programs are built with an exact Go version, on the builder's platform, and images contain nothing else.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {
@@ -89,8 +89,8 @@ func TestBaseImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDockerfilesWorkOnAFreshClone: files that COPY copies from the build context exist and are not ignored, and all others are from an
-// earlier stage.
+// TestDockerfilesWorkOnAFreshClone: files that COPY takes from the build context exist and are not ignored, and all other files come from
+// an earlier stage.
 func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*`)
 	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// documents returns the text of the documentation by file.
+// documents returns the documentation, by file.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"}
@@ -21,8 +21,8 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedPathsExist checks the paths in the documentation that begin with a folder of the project. Those with a pattern or a
-// placeholder are not checked, and those that only a release has may be absent.
+// TestDocumentedPathsExist checks the documented paths that begin with one of the project's folders. It does not check paths with a pattern
+// or a placeholder. Paths that only a release has may be absent.
 func TestDocumentedPathsExist(t *testing.T) {
 	path := regexp.MustCompile(
 		"`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
@@ -53,7 +53,7 @@ func TestDocumentedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist checks the tests that docs/explanation/security.md names: functions, and specs by their file and their text.
+// TestNamedTestsExist checks the tests that docs/explanation/security.md names: functions by name, and specs by their file and text.
 func TestNamedTestsExist(t *testing.T) {
 	page, functions := text(t, "docs/explanation/security.md"), testFunctions(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
@@ -73,7 +73,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions: the documentation says with which versions the operator was tested: those that the tools are built from.
+// TestTestedVersions: the documentation states which versions the operator was tested with: those that the tools are built from.
 func TestTestedVersions(t *testing.T) {
 	page := text(t, "docs/how-to/install.md")
 	for name, pin := range map[string]struct{ module, path string }{

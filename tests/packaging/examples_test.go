@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryExampleButTheFirstHasAStatus: scorecard suggests a status for each example, with fields of the CRD. The OpenShift console
-// offers the first one, and would post its status.
+// TestEveryExampleButTheFirstHasAStatus: scorecard suggests that each example has a status with fields of the CRD. The OpenShift console
+// offers the first example, and would post its status.
 func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
 	var examples []struct {
 		Metadata struct{ Name string }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that a module with code of the project
-// requires. Modules that only pin programs of others are built by make, which downloads its version of Go.
+// TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that one of the modules with project code
+// requires. make builds the modules that only pin other projects' programs. It downloads its own Go version.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {
@@ -36,7 +36,7 @@ func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	}
 }
 
-// TestEverythingIsBuiltWithOneVersionOfGo checks that the toolchain lines of all modules, make, CI, workflows and Dockerfiles have one
+// TestEverythingIsBuiltWithOneVersionOfGo checks that the toolchain lines of all modules, make, CI, workflows and Dockerfiles name the same
 // version.
 func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^toolchain go(\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// image is where an image of the project is described: the Dockerfile, and the build argument PROGRAM.
+// image is where one of the project's images is described: the Dockerfile, and the build argument PROGRAM.
 type image struct{ file, program string }
 
-// images returns the images of a release.
+// images returns a release's images.
 func images() map[string]image {
 	return map[string]image{
 		"echo-operator": {"Dockerfile", ""}, "echo-server": {"Dockerfile", "echo-server"}, "echo-operator-pathcheck": {"Dockerfile", "pathcheck"},
@@ -24,7 +24,7 @@ func images() map[string]image {
 	}
 }
 
-// TestImagesAreThoseOfTheDockerfiles: make puts images together without their Dockerfiles, with which others build them.
+// TestImagesAreThoseOfTheDockerfiles: make assembles images without their Dockerfiles, which other people use to build them.
 func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	for name, image := range images() {
 		command := exec.CommandContext(t.Context(), "tools/make/image", name, "describe")
@@ -93,7 +93,7 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	}
 }
 
-// described returns the instructions of an image as `tools/make/image describe` prints them: one label a line, without quotes.
+// described returns an image's instructions as `tools/make/image describe` prints them: one label per line, without quotes.
 func described(t *testing.T, image image) []string {
 	t.Helper()
 	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// plugin is a manifest of krew.
+// plugin is a krew manifest.
 type plugin struct {
 	APIVersion, Kind string
 	Metadata         struct{ Name string }
@@ -30,7 +30,7 @@ type plugin struct {
 	}
 }
 
-// TestKrewManifest checks what the index of krew requires.
+// TestKrewManifest checks the requirements of the krew index.
 func TestKrewManifest(t *testing.T) {
 	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
 	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" ||
@@ -114,7 +114,7 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	}
 }
 
-// TestCompletionScript_isDocumented checks the script for installations that do not have it.
+// TestCompletionScript_isDocumented checks the documented script, for installations that do not have the file.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestKustomize_documented: the documented kustomization of install.yaml changes what it says, and nothing else.
+// TestKustomize_documented: the documented kustomization of install.yaml changes what its description says, and nothing else.
 func TestKustomize_documented(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "docs/reference/configuration.md"), "\n### Kustomize\n")
 	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(section)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestLinksWithinTheDocumentationWork checks links to files of the project, and to headings of pages.
+// TestLinksWithinTheDocumentationWork checks links to files in the project, and to headings on pages.
 func TestLinksWithinTheDocumentationWork(t *testing.T) {
 	checked := 0
 	for page, content := range documents(t) {
@@ -27,7 +27,7 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 	}
 }
 
-// TestLinksAreChecked: what is not a link is not checked, and what is broken is found.
+// TestLinksAreChecked: text that is not a link is not checked, and broken links are found.
 func TestLinksAreChecked(t *testing.T) {
 	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](images/echo-page.png)\n" +
 		"```sh\n# Two\n[e](none.md)\n```\n" +
@@ -46,8 +46,8 @@ func TestLinksAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamedPagesExist checks what leads to the documentation from outside of it: URLs and names of pages in messages, manifests, the
-// dashboard, objects of the console, programs, scripts and comments.
+// TestNamedPagesExist checks references to the documentation from outside of it: URLs and page names in messages, manifests, the dashboard,
+// console objects, programs, scripts and comments.
 func TestNamedPagesExist(t *testing.T) {
 	checked := map[string]int{}
 	for _, file := range filesNamed(t, "*") {
@@ -69,7 +69,7 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
-// TestNamedPages: URLs of the project, with and without a heading, and names of pages.
+// TestNamedPages: the project's URLs, with and without a heading, and page names.
 func TestNamedPages(t *testing.T) {
 	const url = "https://github.com/echo-operator/echo-operator"
 	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +
@@ -80,7 +80,7 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachableFromTheReadme: no one finds a page to which nothing links.
+// TestPagesAreReachableFromTheReadme: no one finds a page without links to it.
 func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	all, reached := documents(t), map[string]bool{}
 	var visit func(page string)
@@ -101,10 +101,10 @@ func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	}
 }
 
-// link is a link to a file of the project, by its path in the project, and to one of its headings.
+// link is a link to one of the project's files, by its path in the project, and to one of its headings.
 type link struct{ file, heading string }
 
-// links returns the links in a page to files of the project.
+// links returns a page's links to files in the project.
 func links(page, content string) []link {
 	var all []link
 	text := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(withoutBlocks(content), "")
@@ -122,7 +122,7 @@ func links(page, content string) []link {
 	return all
 }
 
-// namedPages returns the files of the project that a text names by their URL, and the pages that it names by their path.
+// namedPages returns the project's files that a text names by URL, and the pages that it names by path.
 func namedPages(text string) []link {
 	var all []link
 	page := regexp.MustCompile(`https://github\.com/echo-operator/echo-operator(?:/(?:blob|tree)/main/([\w./-]*\w))?(?:#([\w-]+))?|` +
@@ -157,7 +157,7 @@ func brokenLink(l link) string {
 	return ""
 }
 
-// headings returns the fragments of the headings of a page, as GitHub makes them.
+// headings returns the fragments of a page's headings, as GitHub generates them.
 func headings(page string) []string {
 	var all []string
 	seen := map[string]int{}
@@ -172,7 +172,7 @@ func headings(page string) []string {
 	return all
 }
 
-// withoutBlocks returns a page without its blocks of code.
+// withoutBlocks returns a page without its code blocks.
 func withoutBlocks(page string) string {
 	return regexp.MustCompile("(?ms)^ *```.*?^ *```$").ReplaceAllString(page, "")
 }

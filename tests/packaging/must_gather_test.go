@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestMustGatherImage checks the image for `oc adm must-gather --image`: what oc and oc rsync run in it is there, needs no other file, and
-// works as an unknown user. `make test-must-gather-image` builds the image.
+// TestMustGatherImage checks the image for `oc adm must-gather --image`: everything that oc and oc rsync run in it exists, needs no other
+// file, and works as an unknown user. `make test-must-gather-image` builds the image.
 func TestMustGatherImage(t *testing.T) {
 	archive := os.Getenv("MUST_GATHER_IMAGE")
 	if archive == "" {
@@ -93,7 +93,7 @@ func checkStatic(t *testing.T, program, path string) {
 	}
 }
 
-// runIn runs a script by bash as an unknown user who sees only a folder, and returns what it prints.
+// runIn runs a script with bash as an unknown user who sees only one folder, and returns the output.
 func runIn(t *testing.T, root, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

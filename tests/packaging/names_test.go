@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestDocumentedNames_exist: docs/reference/surface.md has the names of metrics and settings in the sources, so a page does not name one
-// that is gone.
+// TestDocumentedNames_exist: docs/reference/surface.md has the names of metrics and settings in the sources, so no page names one that no
+// longer exists.
 func TestDocumentedNames_exist(t *testing.T) {
 	surface, checked := text(t, "docs/reference/surface.md"), 0
 	name := regexp.MustCompile("`(echo_[a-z_]+|ECHO_[A-Z_]+)(?:=[^`]*|\\{[^`]*)?`")
 	part := regexp.MustCompile("_(bucket|sum|count)$") // of a histogram
 	notNames := []string{"echo_namespace", "ECHO_INFO_"}
 	for file, content := range documents(t) {
-		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name what there was, and others
+		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name old and foreign things
 			continue
 		}
 		for _, found := range name.FindAllStringSubmatch(content, -1) {

@@ -51,8 +51,7 @@ func TestDigestsForAllOrNone(t *testing.T) {
 	}
 }
 
-// TestImagesOfTheOperator: the Dockerfile complies with the rules of preflight for images, except for the base image, because there is
-// none.
+// TestImagesOfTheOperator: the Dockerfile complies with preflight's image rules, except for the base image, because there is none.
 func TestImagesOfTheOperator(t *testing.T) {
 	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
 	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck", "echo-operator-scorecard"} {

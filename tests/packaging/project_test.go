@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// projectFile is PROJECT, by which operator-sdk knows the APIs of the project.
+// projectFile is PROJECT, which lists the project's APIs for operator-sdk.
 type projectFile struct {
 	Domain, ProjectName, Repo, Version string
 	Layout                             []string
@@ -80,7 +80,7 @@ func TestProject_namesTheAPIs(t *testing.T) {
 	}
 }
 
-// anyHas reports whether one of some files matches a pattern.
+// anyHas reports whether any of the files matches a pattern.
 func anyHas(t *testing.T, files []string, pattern string) bool {
 	t.Helper()
 	expression := regexp.MustCompile(pattern)

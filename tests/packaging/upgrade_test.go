@@ -44,8 +44,8 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 	}
 }
 
-// rejections returns the reasons why OLM v1 would not replace one CRD by another, according to the library that it uses. Newer versions of
-// the library allow changed descriptions and additional values of an enum. Older ones do not, and neither does this function.
+// rejections returns the reasons why OLM v1 would not replace one CRD with another, according to the library that it uses. Newer versions
+// of the library allow changed descriptions and additional enum values. Older ones do not, and neither does this function.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
 	for _, version := range from.Spec.Versions { // as the API server sets it for an installed CRD
@@ -146,7 +146,7 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
-// newObject returns the schema of an object with all that is unsafe to add to a field that exists.
+// newObject returns the schema of an object with everything that is unsafe to add to an existing field.
 func newObject() property {
 	return property{Type: "object", Required: []string{"a"},
 		XValidations: apiextensionsv1.ValidationRules{{Rule: "!has(self.b) || self.a == 'a'"}},
@@ -157,7 +157,7 @@ func newObject() property {
 		}}
 }
 
-// TestGroupsOfChecks_haveNoEnum checks that a new version can add a group without a change of the CRD.
+// TestGroupsOfChecks_haveNoEnum checks that a new version can add a group without changing the CRD.
 func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 	checks := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["checks"].Items.Schema
 	groups := checks.Properties["groups"]
@@ -172,8 +172,8 @@ func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 	}
 }
 
-// TestDefaults_areThoseThatStay checks that the schema has no other defaults. A default in a list, or in an object that may be absent, is
-// a difference that GitOps tools report, and that a form of the console sends.
+// TestDefaults_areThoseThatStay checks that the schema has no other defaults. GitOps tools report a default in a list, or in an object that
+// may be absent, as a difference, and a form in the console sends it.
 func TestDefaults_areThoseThatStay(t *testing.T) {
 	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
 	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",
@@ -183,8 +183,8 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 	}
 }
 
-// TestNumbers_fitTheirType checks that every number of 32 bits has bounds: Kubernetes 1.30 does not enforce the format, and the operator
-// cannot decode a list with a larger number.
+// TestNumbers_fitTheirType checks that every 32-bit number has bounds: Kubernetes 1.30 does not enforce the format, and the operator cannot
+// decode a list with a larger number.
 func TestNumbers_fitTheirType(t *testing.T) {
 	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, path := range unboundedBelow("spec", &spec) {
@@ -192,7 +192,7 @@ func TestNumbers_fitTheirType(t *testing.T) {
 	}
 }
 
-// unboundedBelow returns the paths of all numbers of 32 bits without a maximum in a schema.
+// unboundedBelow returns the paths of all 32-bit numbers in a schema that have no maximum.
 func unboundedBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Format == "int32" && schema.Maximum == nil {
@@ -207,7 +207,7 @@ func unboundedBelow(path string, schema *property) []string {
 	return found
 }
 
-// defaultsBelow returns the paths of all fields with a default in a schema.
+// defaultsBelow returns the paths of all fields in a schema that have a default.
 func defaultsBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Default != nil {
@@ -230,7 +230,7 @@ func inSpec(change func(spec *property)) func(*definition) {
 	return func(crd *definition) { changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "spec", change) }
 }
 
-// inField returns a function that changes the schema of a field of spec.
+// inField returns a function that changes the schema of a field in spec.
 func inField(name string, change func(field *property)) func(*definition) {
 	return inSpec(func(spec *property) { changeIn(spec, name, change) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 )
 
-// TestValidators runs all validators of operator-sdk, the hubs and preflight. Warnings are failures.
+// TestValidators runs all of operator-sdk's validators, the hubs' and preflight's. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")
 	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})
@@ -20,8 +20,8 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The validator of architectures
-// compares labels and node affinity with the images, but a release is tested before its images are pushed.
+// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The architecture validator compares
+// labels and node affinity with the images, but a release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// workflows matches the GitHub workflows of the project.
+// workflows matches the project's GitHub workflows.
 const workflows = ".github/workflows/*"
 
 // workflow contains the parts of a GitHub workflow that the tests use.
@@ -47,7 +47,8 @@ func TestDependabotWatchesEveryFolder(t *testing.T) {
 	}
 }
 
-// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace, and name the version for people.
+// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace, and also name the version for
+// readers.
 func TestActionsArePinnedByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range filesAt(t, workflows) {
@@ -59,7 +60,7 @@ func TestActionsArePinnedByCommit(t *testing.T) {
 	}
 }
 
-// foldersOf returns the folders that contain a file whose name matches a pattern of path.Match, as Dependabot writes them.
+// foldersOf returns the folders that contain a file whose name matches a path.Match pattern, as Dependabot writes them.
 func foldersOf(t *testing.T, pattern string) []string {
 	t.Helper()
 	var folders []string
@@ -70,7 +71,7 @@ func foldersOf(t *testing.T, pattern string) []string {
 	return slices.Compact(folders)
 }
 
-// filesAt returns the files at the paths in the project that match a pattern of path.Match. There must be some.
+// filesAt returns the files in the project whose paths match a path.Match pattern. There must be some.
 func filesAt(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS(inProject()), pattern)
@@ -80,7 +81,7 @@ func filesAt(t *testing.T, pattern string) []string {
 	return files
 }
 
-// filesNamed returns the files in the project whose names match a pattern of path.Match, without those that are built.
+// filesNamed returns the files in the project whose names match a path.Match pattern, without build results.
 func filesNamed(t *testing.T, pattern string) []string {
 	t.Helper()
 	var files []string
@@ -103,7 +104,7 @@ func filesNamed(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestWorkflowsRunTheChecks compares the make targets of the workflows with those of the Makefile and of .ci/run.
+// TestWorkflowsRunTheChecks compares the workflows' make targets with those in the Makefile and in .ci/run.
 func TestWorkflowsRunTheChecks(t *testing.T) {
 	run, defined := workflowTargets(t), makeTargets(t)
 	for _, target := range run {
@@ -122,7 +123,7 @@ func TestWorkflowsRunTheChecks(t *testing.T) {
 	}
 }
 
-// workflowTargets returns the make targets that workflows run, in commands or by a matrix.
+// workflowTargets returns the make targets that workflows run, in commands or through a matrix.
 func workflowTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string
@@ -142,7 +143,7 @@ func workflowTargets(t *testing.T) []string {
 	return targets
 }
 
-// makeTargets returns the targets of the Makefile and of the files that it includes.
+// makeTargets returns the targets in the Makefile and in the files that it includes.
 func makeTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string

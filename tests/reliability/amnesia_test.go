@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// amnesiaSeed is the seed of the amnesia that all plans run with, 0 for none.
+// amnesiaSeed is the seed of the amnesia that all plans run with, or 0 for none.
 func amnesiaSeed(t *testing.T) int64 {
 	t.Helper()
 	text := os.Getenv("AMNESIA")
@@ -25,17 +25,17 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate is one in how many moments the operator loses memories.
+// lossRate makes the operator lose memories at one in this many moments.
 const lossRate = 4
 
-// amnesia makes the operator lose what it remembers, at random moments. The zero value does nothing.
+// amnesia makes the operator lose its memories, at random moments. The zero value does nothing.
 type amnesia struct {
 	lock   sync.Mutex
 	random *rand.Rand
 	losses atomic.Int64
 }
 
-// newAmnesia returns the amnesia of a plan for a scenario.
+// newAmnesia returns a plan's amnesia for a scenario.
 func newAmnesia(p plan, c scenario) *amnesia {
 	if p.amnesia == 0 {
 		return &amnesia{}
@@ -45,7 +45,7 @@ func newAmnesia(p plan, c scenario) *amnesia {
 	return &amnesia{random: rand.New(rand.NewSource(p.amnesia ^ int64(hash.Sum64())))}
 }
 
-// strike makes a process lose some of its memories, if it is time to.
+// strike makes a process lose some of its memories if it is time to.
 func (a *amnesia) strike(p *process) {
 	for _, drop := range a.chosen(p.remembers()) {
 		drop()
@@ -63,15 +63,15 @@ func (a *amnesia) chosen(memories []func()) []func() {
 	return slices.DeleteFunc(slices.Clone(memories), func(func()) bool { return a.random.Intn(2) == 0 })
 }
 
-// remembers returns functions that drop what a process remembers, none before it is assembled.
+// remembers returns functions that make a process drop its memories. Before the process is assembled, there are none.
 func (p *process) remembers() []func() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	return p.memories
 }
 
-// TestAmnesia runs each scenario with an operator that loses its memories at random moments. What it remembers may save requests and
-// reconciles, and nothing else may depend on it.
+// TestAmnesia runs each scenario with an operator that loses its memories at random moments. Memories may save requests and reconciles, but
+// nothing else may depend on them.
 func TestAmnesia(t *testing.T) {
 	const seeds = 2
 	w := &sweep{}

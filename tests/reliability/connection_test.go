@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// connection is the connection of one process of the operator to the simulated API server: all of the client is as it ships, but for the
+// connection is the connection between one operator process and the simulated API server. The client is exactly as it ships, except for the
 // network.
 type connection struct {
 	*simulation
@@ -33,7 +33,7 @@ type call struct {
 	body []byte
 }
 
-// RoundTrip answers a request, or lets a fault happen to it.
+// RoundTrip answers a request, or makes a fault happen to it.
 func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	if answer := c.discover(request.URL.Path); answer != nil {
 		return respond(request, answer, nil)
@@ -59,7 +59,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	})
 }
 
-// discover answers a request for what the API server serves. It is nil for other requests.
+// discover answers a discovery request. It returns nil for other requests.
 func (c scenario) discover(path string) any {
 	switch parts := strings.Split(strings.Trim(path, "/"), "/"); {
 	case path == "/api":
@@ -75,7 +75,7 @@ func (c scenario) discover(path string) any {
 	}
 }
 
-// parse reads what a request is for from its path: the prefix, group, version, namespace, resource, name and part.
+// parse reads the target of a request from its path: the prefix, group, version, namespace, resource, name and part.
 func parse(request *http.Request) (call, error) {
 	to := call{Request: request}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
@@ -115,7 +115,7 @@ func (c call) String() string {
 	return strings.Join(slices.DeleteFunc([]string{verb, c.resource, c.name, c.part}, func(word string) bool { return word == "" }), " ")
 }
 
-// respond returns a response: an object, or an error as the API server tells it.
+// respond returns a response: an object, or an error as the API server reports it.
 func respond(request *http.Request, answer any, err error) (*http.Response, error) {
 	code := http.StatusOK
 	var status apierrors.APIStatus
@@ -138,7 +138,7 @@ func respond(request *http.Request, answer any, err error) (*http.Response, erro
 	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(text)), Request: request}, nil
 }
 
-// answer does what a request asks for.
+// answer carries out a request.
 func (c connection) answer(to call) (any, error) {
 	query := to.URL.Query()
 	switch to.Method {

@@ -17,13 +17,13 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// templateAnnotation has the digest of the template that a pod was created from.
+// templateAnnotation contains the digest of the template that a pod was created from.
 const templateAnnotation = "template"
 
-// orphanedReplicaSet is the UID of the ReplicaSet of a Deployment that was orphaned.
+// orphanedReplicaSet is the UID of an orphaned Deployment's ReplicaSet.
 const orphanedReplicaSet = types.UID("orphaned")
 
-// control does what the Deployment controller, the controller of Gateways, the kubelet and the garbage collector do.
+// control does the work of the Deployment controller, the Gateway controller, the kubelet and the garbage collector.
 func (s *simulation) control() {
 	for _, o := range s.list("deployments") {
 		if o.GetDeletionTimestamp() == nil {
@@ -45,7 +45,7 @@ func typed[T any](o *unstructured.Unstructured, into T) T {
 	return into
 }
 
-// content returns an object as JSON has it.
+// content returns an object as JSON represents it.
 func content(object any) map[string]any {
 	fields := map[string]any{}
 	convert(object, &fields)
@@ -78,7 +78,7 @@ func (s *store) setStatus(k objectKey, status any) {
 	utilruntime.Must(err)
 }
 
-// rollOut makes the pods of a Deployment as desired, and its status.
+// rollOut updates a Deployment's pods to the desired state, and its status.
 func (s *simulation) rollOut(d *appsv1.Deployment) {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
 	template := digest(d.Spec.Template)
@@ -104,7 +104,7 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
 }
 
-// digest returns a short text that is another one for each template.
+// digest returns a short text that differs between templates.
 func digest(template corev1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
 	utilruntime.Must(err)
@@ -123,7 +123,7 @@ func (s *simulation) runPod(o *unstructured.Unstructured) {
 		corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 }
 
-// acceptRoute says of a route that its Gateways use it.
+// acceptRoute sets a route's status as if its Gateways use it.
 func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
 	status := gatewayv1.HTTPRouteStatus{}
 	for _, parent := range route.Spec.ParentRefs {
@@ -133,12 +133,13 @@ func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
 	s.setStatus(objectKey{"httproutes", route.Namespace, route.Name}, status)
 }
 
-// drop deletes an object, and does not wait for anything.
+// drop deletes an object without waiting for anything.
 func (s *store) drop(k objectKey) {
 	_ = s.remove(k, metav1.DeleteOptions{}) // it may be gone
 }
 
-// collectGarbage deletes what depends on an object that is gone, and ends the waiting of what is deleted with its dependents.
+// collectGarbage deletes the dependents of objects that are gone, and ends the wait of objects that are deleted along with their
+// dependents.
 func (s *simulation) collectGarbage() {
 	live, dependents := map[types.UID]bool{orphanedReplicaSet: true}, map[types.UID][]objectKey{}
 	resources := slices.Sorted(maps.Keys(kinds)) // always in the same order, so that a run can be repeated
@@ -164,7 +165,7 @@ func (s *simulation) collectGarbage() {
 	}
 }
 
-// endDeletion deletes the dependents of an object that is deleted with them, or frees them, and then ends the waiting of the object.
+// endDeletion deletes or frees the dependents of an object that is being deleted, and then ends the object's wait.
 func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
 	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers,
 		metav1.FinalizerDeleteDependents)
@@ -191,7 +192,7 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 	})
 }
 
-// free removes the owner of an object that is orphaned. Pods keep theirs: it is their ReplicaSet that loses its owner.
+// free removes the owner from an orphaned object. Pods keep their owner: it is their ReplicaSet that loses its own.
 func free(object map[string]any) {
 	o := &unstructured.Unstructured{Object: object}
 	if o.GetKind() != "Pod" {
@@ -205,7 +206,7 @@ func free(object map[string]any) {
 	o.SetOwnerReferences(owners)
 }
 
-// convert reads a part of an object into its Go type.
+// convert converts a part of an object to its Go type.
 func convert(from, into any) {
 	text, err := json.Marshal(from)
 	utilruntime.Must(err)

@@ -16,25 +16,25 @@ import (
 // fault is something that may happen to a request.
 type fault struct {
 	name string
-	// done is true if what was asked for is done first.
+	// done is true if the request is carried out first.
 	done bool
-	// answer is the error that the API server answers.
+	// answer is the error in the API server's response.
 	answer error
-	// breaks is true if the connection breaks, and hangs if nothing comes until the client gives up.
+	// breaks is true if the connection breaks, and hangs if nothing arrives until the client gives up.
 	breaks, hangs bool
-	// crashes is true if the process ends at once, and stops if it is told to end.
+	// crashes is true if the process ends immediately, and stops if it is asked to end.
 	crashes, stops bool
-	// old is how many changes of the resource of the request the process does not get to know when it starts again.
+	// old is how many changes of the request's resource the process misses when it starts again.
 	old int
 	// foreign is what another client does before the request.
 	foreign func(*simulation, call)
-	// promises is true if the run ends otherwise than without the fault, so that only the promises of the operator are checked.
+	// promises is true if the run ends differently than without the fault, so that only the operator's promises are checked.
 	promises bool
-	// visible is true if the status and the events may tell of it.
+	// visible is true if the status and the events may report the fault.
 	visible bool
 }
 
-// errors that an API server answers.
+// refusals are errors that an API server returns.
 var refusals = []fault{
 	{name: "403", answer: apierrors.NewForbidden(things, "x", errors.New("no")), visible: true},
 	{name: "404", answer: apierrors.NewNotFound(things, "x")},
@@ -57,7 +57,7 @@ var crashes = []fault{
 	{name: "crash after, and start two changes back", crashes: true, done: true, old: 2},
 }
 
-// losses are the faults that leave it open whether something was done.
+// losses are the faults that leave open whether the request was carried out.
 var losses = []fault{
 	{name: "500 after", answer: apierrors.NewInternalError(errors.New("etcd")), done: true},
 	{name: "broken connection before", breaks: true},
@@ -66,7 +66,7 @@ var losses = []fault{
 	{name: "no answer after", hangs: true, done: true, visible: true},
 }
 
-// place is a request of a run: the nth of its name, from 1. Without a name, it is the nth after the fault before.
+// place is a request in a run: the nth with its name, from 1. Without a name, it is the nth after the previous fault.
 type place struct {
 	name string
 	nth  int
@@ -85,11 +85,11 @@ type planned struct {
 	at place
 }
 
-// plan is what happens in a run.
+// plan describes what happens in a run.
 type plan struct {
 	faults []planned
 	holds  []hold
-	// amnesia is the seed of the moments at which the operator loses what it remembers, 0 if it does not.
+	// amnesia is the seed of the moments at which the operator loses its memories, or 0 if it keeps them.
 	amnesia int64
 }
 
@@ -108,22 +108,22 @@ func (p plan) String() string {
 }
 
 const (
-	// healthCheck is after how long an HTTP/2 client closes a connection on which nothing comes: client-go's ReadIdleTimeout and PingTimeout.
+	// healthCheck is the time after which an HTTP/2 client closes a silent connection: client-go's ReadIdleTimeout and PingTimeout.
 	healthCheck = 45 * time.Second
 	// endless is longer than any run takes.
 	endless = 1000 * time.Hour
 )
 
-// injector lets the faults of a plan happen, one after the other.
+// injector makes the faults of a plan happen, one after another.
 type injector struct {
 	plan
 	in    *simulation
 	lock  sync.Mutex
 	calls map[string]int
 	order []place
-	// hits is how many faults happened, and since how many requests were sent after the last one.
+	// hits is how many faults happened, and since is how many requests were sent after the last one.
 	hits, since int
-	// released is true when no watch is held back any more.
+	// released is true once no watch is held back any more.
 	released bool
 }
 
@@ -150,7 +150,7 @@ func (i *injector) next(to call) (fault, bool) {
 	return f.fault, true
 }
 
-// happen sends a request, or lets a fault happen to it.
+// happen sends a request, or makes a fault happen to it.
 func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
 	if p.crashed.Load() {
 		if err := p.wait(to.Request, endless); to.Method != http.MethodGet || to.Context().Err() != nil {
@@ -176,7 +176,7 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	switch {
 	case f.breaks:
 		return nil, syscall.ECONNRESET
-	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client itself waits without bound
+	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client itself has no timeout
 		return nil, p.wait(to.Request, healthCheck)
 	case f.crashes, f.stops, f.hangs:
 		return nil, p.wait(to.Request, endless)
@@ -185,7 +185,8 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	}
 }
 
-// applies reports whether a fault can happen to a request, and is another one than the others. It makes no difference when a read is done.
+// applies reports whether a fault can happen to a request, and differs from the other faults. For a read, it makes no difference whether it
+// is carried out.
 func (f fault) applies(at place) bool {
 	verb, _, _ := strings.Cut(at.name, " ")
 	switch verb {

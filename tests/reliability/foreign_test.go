@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// foreigners are the faults that another client causes just before a request. But for a deletion, the operator must put right what they do,
-// so they happen only while it works on the Echo.
+// foreigners are the faults that another client causes just before a request. The operator must correct all of them except a deletion, so
+// they happen only while it works on the Echo.
 func foreigners() []fault {
 	return []fault{
 		{name: "the next step", foreign: func(s *simulation, _ call) {
@@ -44,7 +44,7 @@ func foreigners() []fault {
 	}
 }
 
-// active returns what another client does while there is an Echo that is neither paused nor being deleted.
+// active returns another client's action that happens only while there is an Echo that is neither paused nor being deleted.
 func active(do func(*simulation)) func(*simulation, call) {
 	return func(s *simulation, _ call) {
 		o := s.get(echoKey)
@@ -71,7 +71,7 @@ func replace(s *simulation, to call) {
 	s.create(to.objectKey, theirs.Object)
 }
 
-// force does what breaks the promises of the operator.
+// force does what breaks the operator's promises.
 func (s *simulation) force(do func()) {
 	set := func(forced bool) {
 		s.lock.Lock()

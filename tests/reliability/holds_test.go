@@ -2,12 +2,12 @@ package reliability
 
 import "fmt"
 
-// hold holds back the watch of a resource: the cache of the operator is late.
+// hold holds back a resource's watch, so that the operator's cache is late.
 type hold struct {
 	resource string
-	// from is the first change of the resource that comes late, from 1.
+	// from is the number of the first change that comes late, from 1.
 	from int
-	// lag is how many changes late the watch is, until nothing is left to do without them. 0 stands for all.
+	// lag is how many changes late the watch is, until nothing is left to do without them. 0 stands for all changes.
 	lag int
 }
 
@@ -18,7 +18,7 @@ func (h hold) String() string {
 	return fmt.Sprintf("%s %d changes late from change %d", h.resource, h.lag, h.from)
 }
 
-// known returns how many changes of a log the watch of a resource may tell of.
+// known returns how many of a log's changes a resource's watch may report.
 func (i *injector) known(resource string, log []change) int {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -31,7 +31,7 @@ func (i *injector) known(resource string, log []change) int {
 	return known
 }
 
-// known returns how many changes of a log come before the first that is held back.
+// known returns how many of a log's changes precede the first one that is held back.
 func (h hold) known(log []change) int {
 	var places []int
 	for place, change := range log {
@@ -49,7 +49,7 @@ func (h hold) known(log []change) int {
 	return places[first]
 }
 
-// release lets all watches go on. It reports whether one was held back.
+// release lets all watches continue. It reports whether one was held back.
 func (i *injector) release() bool {
 	i.lock.Lock()
 	defer i.lock.Unlock()

@@ -26,7 +26,7 @@ type kind struct {
 	group, version, kind string
 	// cluster is true if its objects are in no namespace.
 	cluster bool
-	// custom is true if it is not built into Kubernetes. No one applies such objects.
+	// custom is true if it is not built into Kubernetes. No client applies such objects.
 	custom bool
 	// fields is the manager of its fields.
 	fields func() *managedfields.FieldManager
@@ -63,7 +63,7 @@ func builtIn(group, name string) kind {
 	return k
 }
 
-// ofGatewayAPI returns a kind of Gateway API, which a cluster serves only if another client has installed it.
+// ofGatewayAPI returns a Gateway API kind, which a cluster serves only if another client has installed it.
 func ofGatewayAPI(name string) kind {
 	k := kind{group: gatewayv1.GroupName, version: "v1", kind: name}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
@@ -107,7 +107,7 @@ func (k kind) replace(live, after *unstructured.Unstructured, part, manager stri
 // serves reports whether the simulated API server serves a kind.
 func (c scenario) serves(k kind) bool { return k.group != gatewayv1.GroupName || c.gateways }
 
-// apiResources returns what the discovery of a group and version answers.
+// apiResources returns the discovery response for a group and version.
 func (c scenario) apiResources(group, version string) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: schema.GroupVersion{Group: group, Version: version}.String()}
@@ -120,7 +120,7 @@ func (c scenario) apiResources(group, version string) metav1.APIResourceList {
 	return list
 }
 
-// apiGroups returns what the discovery of the groups answers.
+// apiGroups returns the discovery response for the groups.
 func (c scenario) apiGroups() metav1.APIGroupList {
 	list, seen := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}, map[string]bool{"": true}
 	for _, k := range kinds {
@@ -133,7 +133,7 @@ func (c scenario) apiGroups() metav1.APIGroupList {
 	return list
 }
 
-// validate refuses what the API server refuses of what the operator may send: two ports of a Service with one name.
+// validate rejects what the API server would reject among the operator's possible requests: a Service with two ports of the same name.
 func (k kind) validate(o *unstructured.Unstructured) error {
 	if k.kind != "Service" {
 		return nil

@@ -10,10 +10,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestMain sets what all runs share. Each makes much garbage and keeps little, so that it pays to collect it less often.
+// TestMain sets what all runs share. Each run produces much garbage and keeps little, so it pays to collect garbage less often.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	ctrl.SetLogger(logr.Discard())
-	utilruntime.ErrorHandlers = nil // one waits until some time after the last error of any run, and each run has a time of its own
+	utilruntime.ErrorHandlers = nil // one handler waits until some time after the last error of any run, but each run has its own time
 	os.Exit(m.Run())
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// outcome is what a run leaves.
+// outcome is the result of a run.
 type outcome struct {
-	// state holds the objects as YAML-like text, without what differs between two runs of the same scenario.
+	// state holds the objects in a YAML-like form, without what differs between two runs of the same scenario.
 	state map[string]string
-	// events are the events that were sent, in the order of the alphabet.
+	// events are the events that were sent, in alphabetical order.
 	events []string
-	// broken are the promises that were broken.
+	// broken contains the promises that were broken.
 	broken []string
-	// order are the requests, and log the changes.
+	// order contains the requests, and log the changes.
 	order []place
 	log   []change
 	hits  int
@@ -31,7 +31,7 @@ type outcome struct {
 	losses int64
 }
 
-// outcome returns what a run leaves.
+// outcome returns the result of a run.
 func (s *simulation) outcome() outcome {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -43,7 +43,7 @@ func (s *simulation) outcome() outcome {
 	return o
 }
 
-// expectStalled records that the Stalled condition of an Echo is not as its other conditions require.
+// expectStalled records a broken promise if an Echo's Stalled condition contradicts its other conditions.
 func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	if k.resource != "echoes" {
 		return
@@ -63,7 +63,7 @@ func asText(object *unstructured.Unstructured) string {
 // volatile are the fields that differ between two runs of the same scenario.
 var volatile = []string{"uid", "resourceVersion", "generation", "observedGeneration", "creationTimestamp", "lastTransitionTime", "time"}
 
-// normal returns an object without volatile fields, and without the managed fields of others.
+// normal returns an object without volatile fields, and without the managed fields of other clients.
 func normal(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
 	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(),
@@ -77,7 +77,7 @@ func strip(value any) any {
 		maps.DeleteFunc(value, func(name string, _ any) bool { return slices.Contains(volatile, name) })
 		for name := range value {
 			value[name] = strip(value[name])
-			if strings.HasPrefix(name, `k:{"uid":`) { // of an owner, in managed fields
+			if strings.HasPrefix(name, `k:{"uid":`) { // for an owner, in managed fields
 				value["owner"] = value[name]
 				delete(value, name)
 			}
@@ -90,7 +90,7 @@ func strip(value any) any {
 	return value
 }
 
-// brokenPromises returns the promises of the operator that were broken at any time.
+// brokenPromises returns the operator's promises that were broken at any time.
 func (o outcome) brokenPromises() []string {
 	var found []string
 	for _, promise := range o.broken {
@@ -99,7 +99,7 @@ func (o outcome) brokenPromises() []string {
 	return found
 }
 
-// differences returns how a run ended otherwise than the one without faults.
+// differences returns how the end of a run differs from the run without faults.
 func (o outcome) differences(reference outcome) []string {
 	var found []string
 	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
@@ -115,7 +115,7 @@ func (o outcome) differences(reference outcome) []string {
 	return found
 }
 
-// writes returns the requests of a run that change something.
+// writes returns a run's requests that change something.
 func (o outcome) writes() []place {
 	return slices.DeleteFunc(slices.Clone(o.order), func(at place) bool {
 		verb, _, _ := strings.Cut(at.name, " ")
@@ -128,8 +128,8 @@ func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the reasons of events that were not sent. That a rollout started is reported only if it is seen before the end, and
-// only then that the Echo is ready again.
+// lost returns the reasons of events that were not sent. The start of a rollout is reported only if it is noticed before the rollout ends,
+// and only then is it reported that the Echo is ready again.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {
@@ -138,7 +138,7 @@ func (o outcome) lost(reference outcome) []string {
 	return missing
 }
 
-// reasons returns the types and reasons of the events that were sent, sorted. Their notes differ by what was seen when.
+// reasons returns the types and reasons of the events that were sent, sorted. Their notes depend on what was noticed when.
 func (o outcome) reasons() []string {
 	var all []string
 	for _, event := range o.events {
@@ -148,7 +148,7 @@ func (o outcome) reasons() []string {
 	return all
 }
 
-// surplus returns what is more often in one sorted list than in another.
+// surplus returns the elements that are more frequent in one sorted list than in another.
 func surplus(many, few []string) []string {
 	few = slices.Clone(few)
 	return slices.DeleteFunc(slices.Clone(many), func(each string) bool {
@@ -160,13 +160,13 @@ func surplus(many, few []string) []string {
 	})
 }
 
-// restWrites returns which requests the operator sends when nothing is left to do. It may look whether a name is still taken, and asks for
-// Gateway API once a minute while an Echo requires that.
+// restWrites returns the requests that the operator sends when nothing is left to do. It may check whether a name is still taken, and once
+// a minute whether the cluster serves Gateway API if an Echo requires that.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)
 	s.edit(echoKey, func(echo map[string]any) {
-		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // starts a reconcile
+		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // this starts a reconcile
 	})
 	s.settle(t)
 	var sent []string

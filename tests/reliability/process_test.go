@@ -22,15 +22,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// process is a run of the operator as it ships: its manager, caches, controllers and queues.
+// process is one run of the operator as it ships: its manager, caches, controllers and queues.
 type process struct {
-	// crashed is true from the moment at which no request of it has an effect any more.
+	// crashed is true from the moment when its requests have no effect any more.
 	crashed atomic.Bool
-	// stopping is true if it was asked to end.
+	// stopping is true if the process was asked to end.
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
-	// gone is closed when it has ended. What is left of it can read, and nothing else.
+	// gone is closed when the process has ended. Its remaining goroutines can read, and nothing else.
 	gone chan struct{}
 
 	lock     sync.Mutex
@@ -118,7 +118,7 @@ func (c connection) recordEvent(to call) (*http.Response, error) {
 		c.notes[event.Name] = event.Type + " " + event.Reason + ": " + event.Note
 		to.name = event.Name
 	}
-	c.sent = append(c.sent, c.notes[to.name]) // it is patched if it is sent again
+	c.sent = append(c.sent, c.notes[to.name]) // if it is sent again, it is patched
 	event.Name = to.name
 	return respond(to.Request, event, nil)
 }

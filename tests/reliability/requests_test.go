@@ -7,9 +7,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestRequestsOfAnEcho bounds how many requests an Echo causes from its creation on, watches and events aside. Each change reaches the
-// operator by itself, so that it makes more reconciles than on a cluster. The order of some events is not determined: a few requests may be
-// saved.
+// TestRequestsOfAnEcho limits how many requests an Echo causes from its creation on, not counting watches and events. Each change reaches
+// the operator separately, so there are more reconciles than on a cluster. The order of some events is not determined: a few requests may
+// be saved.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {
 		scenario

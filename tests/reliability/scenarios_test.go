@@ -10,24 +10,24 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is what a person does.
+// step is an action of a person.
 type step func(*simulation)
 
-// scenario is what a person does one after the other. The operator works until nothing is left to do after each step.
+// scenario is a sequence of actions. After each step, the operator works until nothing is left to do.
 type scenario struct {
 	name  string
 	steps []step
-	// namespaces are those that the operator watches, empty for all.
+	// namespaces are the namespaces that the operator watches, empty for all.
 	namespaces []string
 	// gateways is true if the cluster serves Gateway API, and has the Gateway that routes refer to.
 	gateways bool
-	// like is the scenario that ends in the same state, empty if none does.
+	// like is the scenario that ends in the same state, empty if there is none.
 	like string
 	// gone is true if there is no Echo at the end.
 	gone bool
-	// ordered is true if the end depends on when a step is made, and on what others do.
+	// ordered is true if the end depends on when a step is made, and on what other clients do.
 	ordered bool
-	// seed makes what exists before the operator starts. It may be nil.
+	// seed creates what exists before the operator starts. It may be nil.
 	seed step
 }
 
@@ -44,7 +44,7 @@ var (
 	nodeKey       = objectKey{resource: "nodes", name: "node"}
 )
 
-// basics are the scenarios that are run with every change of the operator.
+// basics are the scenarios that run for every change to the operator.
 func basics() []scenario {
 	return []scenario{
 		{name: "create", steps: []step{create}},
@@ -57,7 +57,7 @@ func basics() []scenario {
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
-		{name: "change of the name of a port", like: "create", ordered: true, // whose number another client changes meanwhile: that one stays
+		{name: "change of the name of a port", like: "create", ordered: true, // another client changes its number, and keeps that port
 			steps: []step{create, changeSpec(portName("web")), changeSpec(portName(""))}},
 		{name: "name of a port that another client used", like: "create", ordered: true,
 			steps: []step{create, changeSpec(portName("web")), addPort("http"), changeSpec(portName(""))}},
@@ -87,7 +87,7 @@ func others() []scenario {
 	})
 }
 
-// changes are scenarios that set the fields of a group and unset them.
+// changes are scenarios that set and unset the fields of a group.
 func changes() []scenario {
 	groups := []struct {
 		name string
@@ -102,7 +102,7 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
-		{"service", func(s *v1.EchoSpec) { // the one without these families is another one
+		{"service", func(s *v1.EchoSpec) { // the one without these families is a different one
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},
@@ -176,7 +176,7 @@ func checks() []scenario {
 	}
 }
 
-// routes are scenarios of an Echo behind a Gateway.
+// routes are scenarios with an Echo behind a Gateway.
 func routes() []scenario {
 	created := func(s *simulation) {
 		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault that lasts until the client
-	// gives up.
+	// patience is how long nothing may change until nothing is left to do. It is longer than any retry after one fault that lasts until the
+	// client gives up.
 	patience = 3 * time.Minute
-	// holdTime is how long a watch is held back: longer than the operator takes a failure for a hiccup.
+	// holdTime is how long a watch is held back. It is longer than the time for which the operator considers a failure a hiccup.
 	holdTime = 5 * time.Second
-	// maxCommits bounds the changes that a step may take.
+	// maxCommits limits the changes that a step may take.
 	maxCommits = 200
 )
 
-// simulation runs the operator on a simulated API server, in time of its own.
+// simulation runs the operator on a simulated API server, in simulated time.
 type simulation struct {
 	*store
 	scenario
@@ -25,7 +25,7 @@ type simulation struct {
 	faults  *injector
 	amnesia *amnesia
 	process *process
-	// sent are the events that were sent, and notes what they say, by their names.
+	// sent are the events that were sent. notes contains their notes, by event name.
 	sent  []string
 	notes map[string]string
 	// controlled is how many changes the other controllers know.
@@ -49,7 +49,7 @@ func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) 
 		}
 		check(t, s)
 		s.end(t)
-		time.Sleep(patience) //nolint:forbidigo // in the time of the simulation: what is left of a process ends when its caches are filled
+		time.Sleep(patience) //nolint:forbidigo // in simulated time: the remains of a process end when its caches are filled
 		synctest.Wait()
 	})
 }
@@ -89,7 +89,7 @@ func (s *simulation) settle(t *testing.T) {
 			quiet = 0
 		default:
 			pause := max(time.Second, quiet/10)
-			time.Sleep(pause) //nolint:forbidigo // in the time of the simulation
+			time.Sleep(pause) //nolint:forbidigo // in simulated time
 			quiet += pause
 		}
 		if s.commits() > before {
@@ -101,8 +101,8 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver tells the operator of the changes of one resource that it does not know, and may know: that with the oldest one. It reports
-// whether there were any.
+// deliver sends the operator the changes that it does not know yet but may know, for only one resource: the one with the oldest change. It
+// reports whether there were any.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log
@@ -122,7 +122,7 @@ func (s *simulation) deliver() bool {
 	return oldest != nil
 }
 
-// known returns how many of the changes a new watch of a resource begins with.
+// known returns how many changes are included when a new watch of a resource starts.
 func (s *simulation) known(resource string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -12,10 +12,10 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// state is a state of an Echo and its children from which the operator may start.
+// state is a state of an Echo and its children in which the operator may start.
 type state struct {
 	finalizer bool
-	// children are, in the order of childKeys, "absent", "as desired" or "old".
+	// children are "absent", "as desired" or "old", in the order of childKeys.
 	children [3]string
 	// status is "none", "right" or "wrong".
 	status string
@@ -51,7 +51,7 @@ func states() []state {
 	return all
 }
 
-// seed makes a state of the objects that two runs left: one with the spec as it is, and one with the spec as it was.
+// seed builds a state from the objects that two runs left: one with the current spec, and one with the earlier spec.
 func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	return func(in *simulation) {
 		echo := now[echoKey].DeepCopy()
@@ -82,7 +82,7 @@ func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	}
 }
 
-// put stores an object as it is.
+// put stores an object unchanged.
 func (s *store) put(k objectKey, o *unstructured.Unstructured) {
 	_, _ = s.write(k, func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return o.DeepCopy(), nil }) // it cannot fail
 }
@@ -96,7 +96,7 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 }
 
 // TestEveryState starts the operator in every state, with each of its watches up to two changes late, and with a crash after each of its
-// requests. It ends in one state for each spec.
+// requests. For each spec, all runs end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run it")
@@ -122,7 +122,7 @@ func TestEveryState(t *testing.T) {
 	w.report(t, len(lags), len(all))
 }
 
-// problems returns how the end of a state is not that of its spec: all as desired, nothing, or no change.
+// problems returns how the end of a run differs from what its spec requires: all as desired, nothing, or no change.
 func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
 	var problems []string
 	for i, k := range childKeys {
@@ -142,7 +142,7 @@ func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructure
 	return problems
 }
 
-// lateOrCrashed returns the plans that have one watch late, or one crash after a write.
+// lateOrCrashed returns the plans with one late watch, or with one crash after a write.
 func lateOrCrashed(reference outcome) []plan {
 	var plans []plan
 	for _, resource := range []string{"echoes", "services", "deployments", "poddisruptionbudgets", "pods"} {

@@ -25,7 +25,7 @@ func createPolicy(s *simulation) {
 
 func remove(s *simulation) { s.drop(echoKey) }
 
-// changeSpec returns a step that changes the spec of the Echo.
+// changeSpec returns a step that changes the Echo's spec.
 func changeSpec(change func(*v1.EchoSpec)) step {
 	return func(s *simulation) {
 		s.edit(echoKey, func(object map[string]any) {
@@ -52,7 +52,7 @@ func commonMetadata(s *v1.EchoSpec) {
 
 func noCommonMetadata(s *v1.EchoSpec) { s.CommonMetadata = nil }
 
-// portName returns a change of the name of the port, and adds the Ingress that refers to it while it is not the default.
+// portName returns a change of the port's name. It adds the Ingress that refers to the port while the name is not the default.
 func portName(name string) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) {
 		s.Service.PortName, s.Ingress = name, nil
@@ -71,12 +71,12 @@ func removeLabels(k objectKey) step {
 	}
 }
 
-// editPort changes the number of the port of a Service, which is the key of the list of ports.
+// editPort changes the number of a Service's port, which is the key of the list of ports.
 func editPort(service map[string]any) {
 	service["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(99)
 }
 
-// addPort returns a step that adds a port with a name to the Service, as another client does.
+// addPort returns a step that adds a named port to the Service, as another client does.
 func addPort(name string) step {
 	return func(s *simulation) {
 		s.edit(serviceKey, func(service map[string]any) {
@@ -86,7 +86,7 @@ func addPort(name string) step {
 	}
 }
 
-// takeName creates a Service with the name of the Echo, as another client does.
+// takeName creates a Service with the Echo's name, as another client does.
 func takeName(s *simulation) {
 	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
 }
@@ -100,7 +100,7 @@ func orphan(k objectKey) step {
 	}
 }
 
-// createOwner creates a pod that asks for a companion.
+// createOwner creates a pod that requests a companion.
 func createOwner(s *simulation) {
 	s.create(ownerKey, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.CompanionLabel: "x"}},
 		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}})
@@ -110,7 +110,7 @@ func readyNode() corev1.Node {
 	return corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// setNode returns a step that makes the node ready or not.
+// setNode returns a step that makes the node ready or not ready.
 func setNode(ready corev1.ConditionStatus) step {
 	return func(s *simulation) {
 		s.setStatus(nodeKey, corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}})

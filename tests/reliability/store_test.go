@@ -24,13 +24,13 @@ type objectKey struct{ resource, namespace, name string }
 
 func (k objectKey) String() string { return k.resource + " " + k.namespace + "/" + k.name }
 
-// change is a change of an object, from nil if it was created and to nil if it was deleted.
+// change is a change of an object. The object before it is nil for a creation, and the object after it is nil for a deletion.
 type change struct {
 	objectKey
 	before, after *unstructured.Unstructured
 }
 
-// store holds the objects of a simulated API server, and how they came about. Objects in it are never changed, only replaced.
+// store holds the objects of a simulated API server, and their history. Objects in it are never modified, only replaced.
 type store struct {
 	lock    sync.Mutex
 	objects map[objectKey]*unstructured.Unstructured
@@ -39,7 +39,7 @@ type store struct {
 	created map[objectKey]int
 	// forced is true while another client does what breaks the promises.
 	forced bool
-	// broken are the promises of the operator that a write broke, whatever the state at the end.
+	// broken contains the operator's promises that a write broke, whatever the state at the end.
 	broken []string
 }
 
@@ -55,7 +55,7 @@ func (k objectKey) conflict(why string) error {
 	return apierrors.NewConflict(kinds[k.resource].groupResource(k.resource), k.name, errors.New(why))
 }
 
-// get returns an object, nil if there is none.
+// get returns an object, or nil if it does not exist.
 func (s *store) get(k objectKey) *unstructured.Unstructured {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -84,8 +84,8 @@ func (s *store) commits() int {
 	return len(s.log)
 }
 
-// write replaces an object by what a function makes of a copy of it. Both are nil if there is no such object. The API server stores
-// nothing if nothing changes.
+// write replaces an object with the result of a function that gets a copy of it. Both are nil if there is no such object. If nothing
+// changes, the API server stores nothing.
 func (s *store) write(k objectKey,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()
@@ -101,7 +101,7 @@ func (s *store) write(k objectKey,
 	return s.commit(k, before, after), nil
 }
 
-// unchanged reports whether two versions of an object differ in nothing but when their fields were last written.
+// unchanged reports whether two versions of an object differ at most in when their fields were last written.
 func unchanged(before, after *unstructured.Unstructured) bool {
 	plain := func(o *unstructured.Unstructured) map[string]any {
 		o = o.DeepCopy()
@@ -116,7 +116,7 @@ func unchanged(before, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(plain(before), plain(after))
 }
 
-// commit stores a new version of an object. An object that is being deleted is gone when its last finalizer is.
+// commit stores a new version of an object. If an object is being deleted, it is gone once its last finalizer is removed.
 func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *unstructured.Unstructured {
 	answer := after
 	if after != nil {
@@ -136,7 +136,7 @@ func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *u
 	return after
 }
 
-// complete sets what the API server sets.
+// complete sets the fields that the API server sets.
 func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) {
 	if before == nil {
 		s.created[k]++ // the names of companions are made from UIDs, so these must not depend on the order of requests
@@ -154,8 +154,8 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
 }
 
-// expectNoChildren records that an Echo went before what was created for it, even if another client removed the labels. What was
-// orphaned is kept, and what it owns. CronJobs are left to the // garbage collector: no client is served by the pods of checks.
+// expectNoChildren records if an Echo was removed before the objects created for it, even if another client removed their labels. Orphaned
+// objects and their dependents are kept. CronJobs are left to the garbage collector: the pods of checks serve no client.
 func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured) {
 	if gone.resource != "echoes" || s.forced {
 		return
@@ -180,13 +180,13 @@ func isOperators(o *unstructured.Unstructured) bool {
 	return o.GetLabels()["app.kubernetes.io/managed-by"] == "echo-operator"
 }
 
-// apply makes an object as a manager of fields wants it, by server-side apply.
+// apply updates an object as a field manager desires, using server-side apply.
 func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
 	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
 			return nil, k.conflict("Precondition failed: UID in precondition")
 		}
-		if live != nil && want.GetResourceVersion() != "" { // as the API server does where there is nothing, it creates
+		if live != nil && want.GetResourceVersion() != "" { // like the API server, it creates a missing object
 			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
 		}
 		if isForeign(live) {
@@ -233,7 +233,7 @@ func merge(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstruc
 	return after, after.UnmarshalJSON(text)
 }
 
-// edit changes an object that exists, as another client does.
+// edit changes an existing object, as another client does.
 func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -266,7 +266,7 @@ func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	return err
 }
 
-// removeOwn deletes an object for the operator, which must be its own.
+// removeOwn deletes one of the operator's own objects for the operator.
 func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	foreign := isForeign(s.get(k))
 	err := s.remove(k, options)
@@ -283,7 +283,7 @@ func isForeign(o *unstructured.Unstructured) bool {
 	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
 }
 
-// finalizersOf returns those by which the garbage collector is told what to do with the dependents of an object.
+// finalizersOf returns the finalizers that instruct the garbage collector what to do with an object's dependents.
 func finalizersOf(options metav1.DeleteOptions) []string {
 	switch p := options.PropagationPolicy; {
 	case p == nil:

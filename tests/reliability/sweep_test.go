@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// everything reports whether all suites are asked for, and not only what every change of the operator is tested with.
+// everything reports whether all suites are requested, and not only those that test every change to the operator.
 func everything() bool { return os.Getenv("RELIABILITY") == "all" }
 
-// sweep runs plans, each in a run of its own, and counts them.
+// sweep runs plans, each in a separate run, and counts them.
 type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns how often a plan is run if a fault has no request to happen to: the order of a few requests is not determined. The second
-// of two faults often has none.
+// tries returns how often a plan is run if a fault finds no request to happen to: the order of a few requests is not determined. The second
+// of two faults often finds none.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
 		return 1
@@ -43,7 +43,7 @@ func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	})
 }
 
-// try runs a scenario with a plan once, and compares the end with that of the run without faults. It returns how many faults happened.
+// try runs a scenario with a plan once, and compares the end with the run without faults. It returns how many faults happened.
 func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	t.Helper()
 	var o outcome
@@ -63,13 +63,13 @@ func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	return o.hits
 }
 
-// promises reports whether only the promises of the operator can be checked at the end.
+// promises reports whether only the operator's promises can be checked at the end.
 func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none lost unless the process ended. Amnesia
-// takes from a process what its end takes: events that are not sent yet, and which events it sent.
+// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none may be lost unless the process ended.
+// Amnesia deprives a process of the same things as its end: events that are not sent yet, and the memory of those that it sent.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
@@ -82,7 +82,7 @@ func (p plan) eventProblems(o, reference outcome) []string {
 	}
 	var problems []string
 	for _, event := range o.repeated(reference) {
-		if again { // a new process that starts from an old state cannot know what the one before it sent
+		if again { // a new process that starts from an old state cannot know what its predecessor sent
 			break
 		}
 		problems = append(problems, "event sent once more: "+event)
@@ -115,8 +115,8 @@ func referenceOf(t *testing.T, c scenario) outcome {
 	return first
 }
 
-// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by another client, it must end as if
-// it had been created that way.
+// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by another client, the scenario must
+// end as if the Echo had been created with its final spec.
 func TestScenarios(t *testing.T) {
 	all, ends := slices.Concat(basics(), others()), map[string]outcome{}
 	for _, c := range all {
@@ -167,7 +167,7 @@ func (w *sweep) report(t *testing.T, faults, scenarios int) {
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags are how many changes late a watch is; 0 stands for all.
+// lags are how many changes late a watch is; 0 stands for all changes.
 var lags = []int{0, 1, 2}
 
 // singles returns the plans with one fault.
@@ -190,8 +190,8 @@ func singles(faults []fault, reference outcome) []plan {
 	return plans
 }
 
-// TestPairsOfFaults runs the basic scenarios with a fault at each request, and another at each of those that follow, or with a watch
-// held back.
+// TestPairsOfFaults runs the basic scenarios with a fault at each request, combined with another fault at each of the following requests,
+// or with a watch that is held back.
 func TestPairsOfFaults(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run it")
@@ -208,10 +208,10 @@ func TestPairsOfFaults(t *testing.T) {
 	w.report(t, len(paired())+1, len(basics()))
 }
 
-// reach is how many requests after the first fault the second one happens at most.
+// reach is the maximum number of requests between the first fault and the second.
 const reach = 12
 
-// paired are the faults that are tried in pairs, and with a watch held back.
+// paired are the faults that are tried in pairs, and with a watch that is held back.
 func paired() []fault {
 	var some []fault
 	for _, f := range slices.Concat(refusals, crashes, losses) {

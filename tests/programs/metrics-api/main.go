@@ -1,5 +1,5 @@
-// metrics-api serves metrics.k8s.io for tests of autoscaling: it reports the same CPU usage, which a flag sets, for the containers of all
-// pods that match the label selector of a request.
+// metrics-api serves metrics.k8s.io for autoscaling tests. It reports the same CPU usage, which a flag sets, for the containers of all pods
+// that match a request's label selector.
 package main
 
 import (

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// streams is how many requests each connection of a flood has at the same time, unless the server allows fewer.
+	// streams is how many concurrent requests each connection of a flood has, unless the server allows fewer.
 	streams = 250
 	// delayed is how many of these requests wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is the time after which a request that has ended is sent again. The flood takes memory, not CPU.
+	// floodPause is the time after which a request that has ended is sent again. The flood uses memory, not CPU.
 	floodPause = time.Second
 )
 
 // flood holds connections full of requests that do not end by themselves: most have a body whose last byte never comes, the others wait for
-// a delayed response. Those that the server ends are sent again. The summary counts requests that the server refused as failed.
+// a delayed response. Requests that the server ends are sent again. The summary counts requests that the server rejected as failed.
 func (r *report) flood(ctx context.Context) {
 	part := strings.Repeat("x", 64<<10)
 	var group sync.WaitGroup
@@ -50,7 +50,7 @@ func (r *report) hold(ctx context.Context, client *http.Client, part string, upl
 		return err
 	}
 	if upload {
-		end, _ := io.Pipe() // no one writes to it
+		end, _ := io.Pipe() // nothing is written to it
 		request.Method = http.MethodPost
 		request.Body = struct {
 			io.Reader

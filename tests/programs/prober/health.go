@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// emptyMessage is the frame of a message of gRPC without fields: not compressed, with a length of 0.
+	// emptyMessage is the frame of a gRPC message without fields: not compressed, with a length of 0.
 	emptyMessage = "\x00\x00\x00\x00\x00"
 	// servingMessage is the frame of a grpc.health.v1.HealthCheckResponse whose first field, status, is 1, SERVING.
 	servingMessage = "\x00\x00\x00\x00\x02\x08\x01"
 )
 
-// checkHealth sends a health check of gRPC for the whole server.
+// checkHealth sends a gRPC health check for the whole server.
 func (r *report) checkHealth(ctx context.Context, client *http.Client) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.settings.url, strings.NewReader(emptyMessage))
 	if err != nil {

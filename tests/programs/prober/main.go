@@ -1,6 +1,6 @@
-// prober is the HTTP client of the tests in the cluster. It sends requests to echo servers, up to a number and a time, and prints that it
-// is connected, optionally the first response of each pod, and in the last line a summary as JSON. It exits with code 1 if a request
-// failed. The requests are ordinary ones, health checks of gRPC, or a flood of requests that never end.
+// prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a number and a time. It prints that it is
+// connected, optionally the first response from each pod, and in the last line a summary as JSON. It exits with code 1 if a request failed.
+// The requests are ordinary ones, gRPC health checks, or a flood of requests that never end.
 package main
 
 import (
@@ -30,16 +30,16 @@ type report struct {
 	Seconds float64 `json:"seconds"`
 	// Errors contains the first errors.
 	Errors []string `json:"errors,omitempty"`
-	// Pods contains the number of responses of each pod.
+	// Pods contains the number of responses from each pod.
 	Pods map[string]int `json:"pods"`
-	// answers contains the first response of each pod.
+	// answers contains the first response from each pod.
 	answers map[string]string
 }
 
 const (
 	requestTimeout = 10 * time.Second
 	keptErrors     = 5
-	// control is the socket of the prober in the network namespace of its pod.
+	// control is the prober's socket in the network namespace of its pod.
 	control = "@prober"
 )
 
@@ -93,7 +93,7 @@ func (r *report) run(listener net.Listener) {
 }
 
 // awaitStop waits until a process with -stop has connected and exited. If the prober exited earlier, the kernel would kill that process
-// with the other processes of the container, and kubectl exec would report exit code 137.
+// together with the container's other processes, and kubectl exec would report exit code 137.
 func awaitStop(listener net.Listener) {
 	connection, err := listener.Accept()
 	if err != nil {
@@ -102,7 +102,7 @@ func awaitStop(listener net.Listener) {
 	_, _ = io.Copy(io.Discard, connection)
 }
 
-// await waits for the first connection, because nodes update the endpoints of a Service some time after its pods are ready.
+// await waits for the first connection, because nodes update a Service's endpoints some time after its pods are ready.
 func (r *report) await(ctx context.Context) {
 	client := r.settings.client(false)
 	for ; ctx.Err() == nil; <-time.After(r.settings.interval) {
@@ -118,7 +118,7 @@ func (r *report) await(ctx context.Context) {
 	}
 }
 
-// probe sends requests alternately over a new connection and over one that is kept alive.
+// probe sends requests alternately over a new connection and over a kept-alive one.
 func (r *report) probe(ctx context.Context) {
 	kept, fresh := r.settings.client(true), r.settings.client(false)
 	exchange := r.request
@@ -130,7 +130,7 @@ func (r *report) probe(ctx context.Context) {
 		if i%2 == 0 {
 			client = fresh
 		}
-		// The request is completed even if the time is over, so that this is not counted as a failure.
+		// The request is completed even if the time is over, so that it does not count as a failure.
 		r.record(exchange(context.WithoutCancel(ctx), client))
 		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return

@@ -36,7 +36,7 @@ func parseFlags() (settings, bool) {
 	return s, *stop
 }
 
-// client returns a client that keeps its connections, or makes one for each request.
+// client returns a client that either keeps its connections or opens one for each request.
 func (s settings) client(keep bool) *http.Client {
 	transport := &http.Transport{
 		DisableKeepAlives: !keep,
@@ -48,7 +48,7 @@ func (s settings) client(keep bool) *http.Client {
 	return &http.Client{Timeout: requestTimeout, Transport: transport}
 }
 
-// http2 allows HTTP/2 only, with and without TLS.
+// http2 allows only HTTP/2, with and without TLS.
 func http2() *http.Protocols {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// otherControllers does what the Deployment controller and the garbage collector do, which do not run. It returns an unrest if there
-// was anything to do.
+// otherControllers does the work of the Deployment controller and the garbage collector, which do not run. It returns an unrest if there
+// was any.
 func (s *server) otherControllers(ctx context.Context, now *state) error {
 	if err := s.collect(ctx, now); err != nil {
 		return err
@@ -41,10 +41,10 @@ func (s *server) otherControllers(ctx context.Context, now *state) error {
 	return unrest{"the Deployment is rolled out"}
 }
 
-// collect does what the garbage collector does: it completes deletions, and deletes what lost its owner.
+// collect does the garbage collector's work: it completes deletions, and deletes objects that lost their owner.
 func (s *server) collect(ctx context.Context, now *state) error {
 	if d := now.children["Deployment"]; len(now.pods) > 0 && d != nil && d.GetDeletionTimestamp() != nil {
-		return s.podsOf(ctx, now) // they go before the Deployment
+		return s.podsOf(ctx, now) // they are removed before the Deployment
 	}
 	for _, o := range slices.Backward(now.all()) { // the Echo last
 		switch {
@@ -100,8 +100,8 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 	return unrest{"the dependents of the Echo are deleted"}
 }
 
-// expectNoDependents returns a violation if an Echo went before what was created for it: the operator must hold it until then. What was
-// created afterwards, because the operator was told of the past, is deleted: its owner does not exist.
+// expectNoDependents returns a violation if an Echo was removed before the objects created for it: the operator must keep the Echo until
+// then. Objects created later, because the operator's view was outdated, are deleted: their owner does not exist.
 func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
 		if metav1.GetControllerOfNoCopy(child) == nil {
@@ -131,7 +131,7 @@ func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer strin
 	return nil
 }
 
-// violation is a broken promise of the operator. Its name is the same each time that it is broken in the same way.
+// violation is a promise that the operator broke. Its name is the same each time the promise is broken in the same way.
 type violation struct{ name, details string }
 
 func (v violation) Error() string { return v.name }

@@ -9,23 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// edit is what another client does to a child with kubectl patch.
+// edit is a change that another client makes to a child with kubectl patch.
 type edit struct {
 	kind, what string
 	patchType  types.PatchType
 	patch      string
-	// kept is where what was added must stay, nil if the operator must revert the edit.
+	// kept is the place where an addition must stay. It is nil if the operator must revert the edit.
 	kept *place
-	// removes is true if what others added to the labels goes, too.
+	// removes is true if the edit also removes labels that other clients added.
 	removes bool
-	// needs and excludedBy are fields of the spec of the Echo that must be set, or not set, empty if none.
+	// needs and excludedBy are fields of the Echo's spec that must be set, or must not be set. They are empty if there are none.
 	needs, excludedBy string
 }
 
-// place is where a key of a map, or an item of a list, is in an object.
+// place locates a key of a map, or an item of a list, in an object.
 type place struct {
 	path []string
-	// field is a key of the map at the path, or the field of the items of the list at the path, which has the value.
+	// field is either the map's key, or the field of the list's items that has the value.
 	field, value string
 }
 
@@ -45,7 +45,7 @@ func reverted(kind, what, patch string) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType, patch: patch}
 }
 
-// added returns an edit that adds what must stay.
+// added returns an edit that adds something that must stay.
 func added(kind, what, path, item string, kept place) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType,
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
@@ -183,7 +183,7 @@ func podEdits() []edit {
 	}
 }
 
-// aimed returns an edit of the first item of a list as one of the operator's item: others may have added one before it.
+// aimed returns an edit whose index points at the operator's item: other clients may have added items before it.
 func (e edit) aimed(child *object, spec map[string]any) edit {
 	portName := portNameOf(spec)
 	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
@@ -198,26 +198,26 @@ func (e edit) aimed(child *object, spec map[string]any) edit {
 	return e
 }
 
-// portNameOf returns the name of the port of the Service that a spec desires.
+// portNameOf returns the name of the Service's port that a spec desires.
 func portNameOf(spec map[string]any) string {
 	name, _, _ := unstructured.NestedString(spec, "service", "portName")
 	return cmp.Or(name, "http")
 }
 
-// with makes an edit one of a field that the operator sets only if the Echo sets a field of its spec.
+// with marks an edit of a field that the operator sets only if the Echo sets a field of its spec.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
 }
 
-// unless makes an edit one of a field that the operator does not always set if the Echo sets a field of its spec.
+// unless marks an edit of a field that the operator sets, except sometimes if the Echo sets a field of its spec.
 func (e edit) unless(field string) edit {
 	e.excludedBy = field
 	return e
 }
 
-// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits add up: an item with another name and
-// another number cannot be told from one that others added.
+// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate: an item with a changed name
+// and a changed number is indistinguishable from one that another client added.
 func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false

@@ -18,19 +18,19 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// codec reads and writes the events of a watch. The API server frames them in one of two ways: as lines of JSON, or as messages of
-// protobuf after their length.
+// codec reads and writes a watch's events. The API server frames them in one of two formats: as JSON lines, or as length-prefixed protobuf
+// messages.
 type codec struct {
 	scheme   *runtime.Scheme
 	protobuf bool
 }
 
-// newCodec returns the codec of an answer.
+// newCodec returns the codec for a response.
 func newCodec(scheme *runtime.Scheme, answer *http.Response) codec {
 	return codec{scheme, strings.Contains(answer.Header.Get("Content-Type"), "protobuf")}
 }
 
-// frames returns a function that returns the next frame of a stream, without its length.
+// frames returns a function that returns a stream's next frame, without its length.
 func (c codec) frames(stream io.Reader) func() ([]byte, error) {
 	if !c.protobuf {
 		lines := json.NewDecoder(stream)
@@ -65,7 +65,7 @@ type watchEvent struct {
 	object runtime.Object
 }
 
-// decode returns the event of a frame.
+// decode returns a frame's event.
 func (c codec) decode(frame []byte) (watchEvent, error) {
 	event := &metav1.WatchEvent{}
 	var err error
@@ -81,7 +81,7 @@ func (c codec) decode(frame []byte) (watchEvent, error) {
 	return watchEvent{watch.EventType(event.Type), object}, err
 }
 
-// encode returns the frame of an event.
+// encode returns an event's frame.
 func (c codec) encode(event watchEvent) ([]byte, error) {
 	var one runtime.Encoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, c.scheme, c.scheme,
 		jsonserializer.SerializerOptions{})
@@ -99,13 +99,13 @@ func (c codec) encode(event watchEvent) ([]byte, error) {
 	return json.Marshal(map[string]any{"type": plain.Type, "object": json.RawMessage(bytes.TrimSpace(raw.Bytes()))})
 }
 
-// expired returns the event that says that a watch cannot go on from where it is.
+// expired returns the event that ends a watch whose version is too old to continue.
 func expired() watchEvent {
 	return watchEvent{watch.Error, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 
-// initialEnd returns the bookmark that ends the initial events of a watch. like is an object of its kind.
+// initialEnd returns the bookmark that ends a watch's initial events. like is an object of the watched kind.
 func initialEnd(like runtime.Object, version string) (watchEvent, error) {
 	mark := like.DeepCopyObject()
 	accessor, err := meta.Accessor(mark)

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestPlace_takeOut takes out what each edit adds to a child, which must leave the child as it was: an edit whose place is larger than what
-// it adds hides what the operator set, and the walk reports a difference that the operator did not make.
+// TestPlace_takeOut takes out what each edit adds to a child, which must leave the child unchanged: an edit whose place is larger than the
+// addition would hide what the operator set, and the walk would report a difference that the operator did not make.
 func TestPlace_takeOut(t *testing.T) {
 	for name, change := range map[string]func(*v1.EchoSpec){
 		"plain": func(*v1.EchoSpec) {},

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// editStatus changes the status of the Echo, which only the operator writes.
+// editStatus changes the Echo's status, which only the operator writes.
 func (w *walk) editStatus(t *rapid.T) {
 	text := rapid.SampledFrom([]string{
 		`{"status": {"phase": "Failed"}}`, `{"status": {"conditions": []}}`, `{"status": {"replicas": 99, "readyReplicas": 98}}`,
@@ -30,7 +30,7 @@ func (w *walk) editStatus(t *rapid.T) {
 	if err := w.client.Status().Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text, `"conditions"`) || strings.Contains(text, `"status": null`) { // a condition that was added before is replaced
+	if strings.Contains(text, `"conditions"`) || strings.Contains(text, `"status": null`) { // an added condition is replaced
 		w.foreign["Echo"] = slices.DeleteFunc(w.foreign["Echo"], func(f foreign) bool { return f.path[0] == "status" })
 	}
 	if strings.Contains(text, `"type": "Theirs"`) {
@@ -38,8 +38,8 @@ func (w *walk) editStatus(t *rapid.T) {
 	}
 }
 
-// editMetadata changes the metadata of the Echo. A finalizer that is removed while the Echo is paused stays away, so that nothing would
-// be deleted in order.
+// editMetadata changes the Echo's metadata. If a finalizer is removed while the Echo is paused, it stays away, so that nothing would be
+// deleted in order.
 func (w *walk) editMetadata(t *rapid.T) {
 	if rapid.Bool().Draw(t, "annotate") || w.isPaused() {
 		w.annotate(t, "theirs", "yes")
@@ -50,8 +50,8 @@ func (w *walk) editMetadata(t *rapid.T) {
 	w.mergeEcho(t, text)
 }
 
-// recreate deletes the Echo, and creates it again with the same spec. What is left of an Echo that was deleted without its children is
-// in the way of the next one until another client deletes it.
+// recreate deletes the Echo, and creates it again with the same spec. Objects left from an Echo that was deleted without its children block
+// the next one until another client deletes them.
 func (w *walk) recreate(t *rapid.T) {
 	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 		metav1.DeletePropagationOrphan}).Draw(t, "order")
@@ -68,7 +68,7 @@ func (w *walk) recreate(t *rapid.T) {
 	w.create(t)
 }
 
-// restart ends the operator without a warning, and starts it again.
+// restart kills the operator without warning, and starts it again.
 func (w *walk) restart(t *rapid.T) {
 	w.say("# the operator is killed and started again")
 	w.operator.wire.cut()
@@ -77,7 +77,7 @@ func (w *walk) restart(t *rapid.T) {
 	}
 }
 
-// arm lets a fault happen to one of the next requests.
+// arm makes a fault happen to one of the next requests.
 func (w *walk) arm(t *rapid.T) {
 	f := rapid.SampledFrom(faults()).Draw(t, "fault")
 	f.namespace = w.walked
@@ -86,8 +86,8 @@ func (w *walk) arm(t *rapid.T) {
 	w.operator.wire.arm(f, after)
 }
 
-// disownChild removes the owner of a child, which then is another client's: the status must say so, and nothing may be changed until it
-// is gone or the Echo's again.
+// disownChild removes a child's owner, so that the child belongs to another client. The status must report that, and nothing may change
+// until the child is gone or belongs to the Echo again.
 func (w *walk) disownChild(t *rapid.T) {
 	kind := w.drawChild(t)
 	back := rapid.Bool().Draw(t, "back")
@@ -109,7 +109,7 @@ func (w *walk) disownChild(t *rapid.T) {
 		return
 	}
 	w.deleteNow(t, child, metav1.DeletePropagationBackground)
-	w.annotate(t, "looked-at", "again") // otherwise the operator looks after a minute
+	w.annotate(t, "looked-at", "again") // otherwise the operator checks only after a minute
 }
 
 func (w *walk) patchOwners(t *rapid.T, child *object, owners string) {
@@ -128,12 +128,12 @@ func (w *walk) annotate(t *rapid.T, key, value string) {
 	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
 }
 
-// keep records what was added to an object of a kind and must stay.
+// keep records an addition to an object of a kind that must stay.
 func (w *walk) keep(kind string, added foreign) {
 	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
 }
 
-// String identifies what was added.
+// String identifies the addition.
 func (f foreign) String() string { return fmt.Sprint(f.place, f.uid) }
 
 func (w *walk) echoUID(t *rapid.T) types.UID {

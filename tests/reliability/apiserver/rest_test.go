@@ -22,10 +22,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// echoName is the name of each Echo. There is one in a namespace.
+// echoName is the name of each Echo. A namespace has one.
 const echoName = "walker"
 
-// unrest is why a namespace is not at rest.
+// unrest is the reason why a namespace is not at rest.
 type unrest struct{ why string }
 
 func (u unrest) Error() string { return u.why }
@@ -78,7 +78,7 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 	return now, p.expectNoWork(ctx, s.client, now, namespace)
 }
 
-// isCurrent returns an unrest if the cache of the operator does not hold what is stored.
+// isCurrent returns an unrest if the operator's cache does not match what is stored.
 func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
 	versions := map[string]string{}
 	for _, o := range now.all() {
@@ -108,7 +108,7 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// knowsPods returns an unrest if the cache of the operator does not hold the pods that are stored.
+// knowsPods returns an unrest if the operator's cache does not contain the stored pods.
 func (p *process) knowsPods(ctx context.Context, now *state, namespace string) error {
 	cached, known := &corev1.PodList{}, map[string]bool{}
 	if err := p.GetClient().List(ctx, cached, client.InNamespace(namespace)); err != nil {
@@ -128,8 +128,8 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status says that what
-// it would write is refused.
+// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status reports that
+// the write is rejected.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways}
@@ -143,14 +143,14 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
 		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a name that is taken leads to no write
 		return nil
-	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator looks at the child once a minute
+	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator checks the child once a minute
 		return nil
 	default:
 		return unrest{"a reconcile would " + dry.writes[0].what}
 	}
 }
 
-// isUnwatched reports whether the Echo is paused while a child lacks the label by which it is watched.
+// isUnwatched reports whether the Echo is paused while one of its children lacks the label that the watch selects.
 func (s *state) isUnwatched() bool {
 	if s.echo == nil {
 		return false
@@ -164,19 +164,19 @@ func (s *state) isUnwatched() bool {
 	return false
 }
 
-// reportsSpec reports whether the status is about the spec that is stored.
+// reportsSpec reports whether the status is about the stored spec.
 func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
-// isRefused reports whether the status of an Echo says of its latest generation that it cannot be applied.
+// isRefused reports whether an Echo's status says that its latest generation cannot be applied.
 func isRefused(echo *object) bool {
 	degraded := condition(echo, v1.ConditionDegraded)
 	return degraded != nil && degraded["status"] == "True" && degraded["observedGeneration"] == echo.GetGeneration() &&
 		(degraded["reason"] == v1.ReasonInvalidSpec.String() || degraded["reason"] == v1.ReasonNameConflict.String())
 }
 
-// refusing is a client that refuses to write, and records what it should have written.
+// refusing is a client that rejects writes, and records them.
 type refusing struct {
 	client.Client
 	writes []write

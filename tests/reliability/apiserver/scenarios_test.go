@@ -16,10 +16,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is what a person does in a namespace.
+// step is an action of a person in a namespace.
 type step func(ctx context.Context, c client.Client, namespace string) error
 
-// scenario is what a person does. The operator comes to rest after each step.
+// scenario is a sequence of actions. The operator comes to rest after each step.
 type scenario struct {
 	name  string
 	steps []step
@@ -46,7 +46,7 @@ func scenarios() []scenario {
 	}
 }
 
-// create creates an Echo with all kinds of children, after one that is being deleted is gone.
+// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, it is gone by then.
 func create(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, support.Echo(namespace, echoName, func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
@@ -74,7 +74,7 @@ func takeName(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, foreignService(namespace))
 }
 
-// freeName deletes the foreign Service, and makes the operator look before its minute is over.
+// freeName deletes the foreign Service, and makes the operator check before its minute is over.
 func freeName(ctx context.Context, c client.Client, namespace string) error {
 	if err := c.Delete(ctx, foreignService(namespace)); err != nil {
 		return err
@@ -82,7 +82,7 @@ func freeName(ctx context.Context, c client.Client, namespace string) error {
 	return change(`{"metadata": {"annotations": {"example.org/looked-at": "again"}}}`)(ctx, c, namespace)
 }
 
-// editChildren edits what the operator sets.
+// editChildren edits fields that the operator sets.
 func editChildren(ctx context.Context, c client.Client, namespace string) error {
 	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
 		all := edits(kind)
@@ -116,7 +116,7 @@ func childOf(kind, namespace string) *object {
 	return child
 }
 
-// run runs a scenario in a namespace of its own. It returns what is stored at the end.
+// run runs a scenario in a new namespace. It returns what is stored at the end.
 func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_ map[string]any, err error) {
 	namespace, err := s.newNamespace(ctx, "tampered")
 	if err != nil {
@@ -155,8 +155,7 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	return now.plain()
 }
 
-// podsOf does what the ReplicaSet controller does: it creates and deletes the pod of a Deployment. It returns an unrest if there was
-// anything to do.
+// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was any.
 func (s *server) podsOf(ctx context.Context, now *state) error {
 	d := now.children["Deployment"]
 	switch {

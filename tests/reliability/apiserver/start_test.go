@@ -23,24 +23,24 @@ import (
 )
 
 const (
-	// patience is how long anything may take on a busy machine. The operator looks once a minute at a child that it does not watch, because its
-	// Echo is paused and it has lost its label: only then does it see that the child was deleted.
+	// patience is how long anything may take on a busy machine. If an Echo is paused and a child has lost its label, the operator does not
+	// watch the child, but checks it once a minute. Only then does it notice that the child was deleted.
 	patience = status.LookPeriod + 20*time.Second
-	// interval is how often the tests look.
+	// interval is how often the tests check.
 	interval = 10 * time.Millisecond
 )
 
 // server is an API server.
 type server struct {
 	config *rest.Config
-	client client.Client // of the administrator, never from a cache
+	client client.Client // for an administrator, never from a cache
 	// pods is true if Deployments have pods.
 	pods bool
-	// met holds the UIDs of children that were there together with their Echo.
+	// met holds the UIDs of children that existed at the same time as their Echo.
 	met sync.Map
 }
 
-// startServer starts an API server for a test. It skips the test unless it was asked for.
+// startServer starts an API server for a test. Unless RELIABILITY requests the test, startServer skips it.
 func startServer(t *testing.T) *server {
 	t.Helper()
 	g := NewWithT(t)
@@ -71,7 +71,7 @@ func (s *server) newNamespace(ctx context.Context, name string) (string, error) 
 	return namespace.Name, err
 }
 
-// freeAddresses deletes the Services of a namespace that is not used anymore: there are addresses for about 250.
+// freeAddresses deletes the Services in a namespace that is not used anymore: there are addresses for only about 250.
 func (s *server) freeAddresses(namespace string) error {
 	return s.client.DeleteAllOf(context.Background(), &corev1.Service{}, client.InNamespace(namespace))
 }
@@ -84,7 +84,7 @@ type process struct {
 	stopped chan error
 }
 
-// startOperator starts the operator for some namespaces, with requests and watches that go through a wire.
+// startOperator starts the operator for some namespaces. Its requests and watches go through a wire.
 func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
 	config := rest.CopyConfig(s.config)
 	config.Wrap(w.around)
@@ -98,7 +98,7 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 	return p, nil
 }
 
-// end stops the operator as a crash does: it sends no further request.
+// end stops the operator like a crash: it sends no further requests.
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()

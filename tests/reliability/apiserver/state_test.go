@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// uid matches UIDs, which are also in the managed fields.
+// uid matches UIDs, which also occur in the managed fields.
 const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 type object = unstructured.Unstructured
@@ -28,14 +28,15 @@ type object = unstructured.Unstructured
 // state is what the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is none
-	// children are all objects of the kinds of children, whoever created them, by kind. There is at most one of a kind in a right state.
+	// children are all objects whose kinds children have, whoever created them, by kind. A correct state has at most one per kind.
 	children map[string]*object
-	// others are more of a kind than one.
+	// others are additional objects of the same kind.
 	others []*object
 	pods   []*object
 }
 
-// read reads what the API server stores in a namespace: first the Echo, so that one that is gone went before what is read after it.
+// read reads what the API server stores in a namespace. It reads the Echo first, so that an Echo that is missing was removed before
+// anything that is read after it.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *server) list(ctx context.Context, kind client.Object, namespace string)
 	return list.Items, err
 }
 
-// all returns the objects of a state, the Echo first.
+// all returns a state's objects, the Echo first.
 func (s *state) all() []*object {
 	var all []*object
 	if s.echo != nil {
@@ -95,8 +96,8 @@ func (s *state) all() []*object {
 	return append(all, s.others...)
 }
 
-// plain returns a state without what differs between two Echoes of the same spec: the namespace, UIDs, times, versions, and what the
-// API server allocates. Of the managed fields only the operator's are kept.
+// plain returns a state without what differs between two Echoes with the same spec: the namespace, UIDs, times, versions, and what the API
+// server allocates. Among the managed fields, only the operator's are kept.
 func (s *state) plain() (map[string]any, error) {
 	all := map[string]any{}
 	for i, o := range s.all() {
@@ -138,7 +139,7 @@ func plain(o *object) (any, error) {
 	return read, json.Unmarshal(regexp.MustCompile(uid).ReplaceAll(text, []byte("UID")), &read)
 }
 
-// plainStatus returns the status of an Echo without times, and with the generations that it is about as their distance to the latest.
+// plainStatus returns an Echo's status without times. Each observed generation is replaced with its distance to the latest.
 func plainStatus(echo *object) any {
 	status, _ := echo.DeepCopy().Object["status"].(map[string]any)
 	if status == nil {
@@ -171,7 +172,7 @@ func maskAllocations(spec map[string]any) {
 	}
 }
 
-// condition returns a condition of an Echo, nil if it has none.
+// condition returns an Echo's condition, or nil if the Echo does not have it.
 func condition(echo *object, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(echo.Object, "status", "conditions")
 	for _, c := range conditions {

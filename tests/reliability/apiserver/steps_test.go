@@ -30,7 +30,7 @@ func (w *walk) setTopField(t *rapid.T) {
 	w.set(t, f, specs.DrawValue(t, f))
 }
 
-// set sets a field, with the others that it requires.
+// set sets a field, along with the fields that it requires.
 func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	next := runtime.DeepCopyJSON(w.spec)
 	specs.Put(next, f.Path, value)
@@ -39,16 +39,16 @@ func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	w.patchSpec(t, f.Path[0], next)
 }
 
-// skipAmbiguous skips another name of the port of the Service while the Echo is paused. Edits add up then, and a port with another name and
-// another number cannot be told from one that others added.
+// skipAmbiguous skips a new name for the Service's port while the Echo is paused. Edits accumulate then, and a port with a changed name and
+// a changed number is indistinguishable from one that another client added.
 func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	if w.isPaused() && portNameOf(w.spec) != portNameOf(next) {
 		t.SkipNow()
 	}
 }
 
-// patchSpec makes a field of the spec as in another one, or all of it if the name of the field is empty. It returns why the API server
-// refuses it, and nothing if it does not.
+// patchSpec copies a field of the spec from another spec, or all fields if the field's name is empty. It returns why the API server rejects
+// the patch, or "".
 func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
 	switch value, set := next[name]; {
@@ -72,7 +72,7 @@ func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	return ""
 }
 
-// patchEcho changes the Echo by a JSON patch of one operation.
+// patchEcho changes the Echo using a JSON patch with one operation.
 func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	text, err := json.Marshal([]any{change})
 	if err != nil {
@@ -101,15 +101,15 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same class of an Ingress or a load balancer, or the same IP families. Others may replace
-// the object.
+// sameClass reports whether two specs have the same Ingress or load balancer class, or the same IP families. If not, the object may be
+// replaced.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)
 	return reflect.DeepEqual(a[class], b[class])
 }
 
-// isWanted reports whether a spec wants a kind of child.
+// isWanted reports whether a spec desires a kind of child.
 func isWanted(spec map[string]any, kind string) bool {
 	part := map[string]string{"Ingress": "ingress", "NetworkPolicy": "networkPolicy", "PodDisruptionBudget": "disruptionBudget"}[kind]
 	if part == "" {
@@ -145,7 +145,7 @@ func (w *walk) setBoundary(t *rapid.T) {
 	w.set(t, f, specs.DrawBoundary(t, f))
 }
 
-// setInvalid sets a field to a value that the schema refuses. The refusal must name the field, and nothing may change.
+// setInvalid sets a field to a value that the schema rejects. The rejection must name the field, and nothing may change.
 func (w *walk) setInvalid(t *rapid.T) {
 	f := specs.DrawField(t, w.schema)
 	value := specs.DrawInvalid(t, f)
@@ -166,7 +166,7 @@ func (w *walk) pause(t *rapid.T) {
 	w.patchSpec(t, "paused", next)
 }
 
-// drawChild draws a kind of child that exists.
+// drawChild draws the kind of an existing child.
 func (w *walk) drawChild(t *rapid.T) string {
 	var kinds []string
 	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
@@ -177,7 +177,7 @@ func (w *walk) drawChild(t *rapid.T) string {
 	return rapid.SampledFrom(kinds).Draw(t, "kind")
 }
 
-// child returns a child, nil if it does not exist.
+// child returns a child, or nil if it does not exist.
 func (w *walk) child(t *rapid.T, kind string) *object {
 	now, err := w.read(t.Context(), w.walked)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream is a watch on its way to the operator.
+// stream is a watch on its path to the operator.
 type stream struct {
 	codec codec
 	from  io.ReadCloser
 	to    *io.PipeWriter
-	// kept is an event that is sent after the next.
+	// kept is an event that is sent after the next one.
 	kept   []byte
 	once   sync.Once
 	closed chan struct{}
 }
 
-// run carries frames until one end closes the stream, or a handler ends it.
+// run carries frames until either end closes the stream, or a handler ends it.
 func (s *stream) run(handle func(*stream, []byte) bool, before [][]byte) {
 	defer s.end()
 	for _, frame := range before {
@@ -63,7 +63,7 @@ func (s *stream) sendEvent(event watchEvent) bool {
 	return err == nil && s.send(frame)
 }
 
-// sendKept sends the event that was kept, if there is one.
+// sendKept sends the kept event, if there is one.
 func (s *stream) sendKept() bool {
 	frame := s.kept
 	s.kept = nil
@@ -87,7 +87,7 @@ func (s *stream) wait(d time.Duration) {
 	}
 }
 
-// streamBody is the body of an answer that is a stream.
+// streamBody is the body of a streaming response.
 type streamBody struct {
 	io.Reader
 	stream *stream
@@ -99,7 +99,7 @@ func (b *streamBody) Close() error {
 	return nil
 }
 
-// past is what the watches of a kind have told since the first list.
+// past is what a kind's watches have reported since the first list.
 type past struct {
 	// end is the bookmark at the end of the first list, which was empty.
 	end     *watchEvent
@@ -107,7 +107,7 @@ type past struct {
 	events  []watchEvent
 }
 
-// mark takes note of a bookmark.
+// mark records a bookmark.
 func (p *past) mark(event watchEvent) {
 	if p.end != nil {
 		return
@@ -137,7 +137,7 @@ func (p *past) back(count int) (map[string]runtime.Object, string) {
 	return objects, version
 }
 
-// oldList answers a list as it was before the last events, and then goes on from there, as an API server that is behind does.
+// oldList answers a list request with the state before the last events, and then continues from there, as an outdated API server does.
 func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	t.lock.Lock()
 	objects, version := t.past.back(t.back)

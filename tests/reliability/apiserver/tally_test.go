@@ -37,7 +37,7 @@ func (c *tally) note(what string) {
 	c.notes[what]++
 }
 
-// String returns what was counted, as a table.
+// String returns the counts as a table.
 func (c *tally) String() string {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -58,5 +58,5 @@ func (c *tally) String() string {
 		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
 }
 
-// violations is the note for a broken promise. Shrinking a failed walk breaks it many times.
+// violations is the note for a broken promise. Shrinking a failed walk breaks the promise many times.
 const violations = "violations, those of shrinking included"

@@ -20,13 +20,13 @@ const held = 300 * time.Millisecond
 // tampering is what is done to an event on its way to the operator.
 type tampering struct {
 	name string
-	// late is true if the operator may not learn of everything before it lists again.
+	// late is true if the operator may miss something until it lists again.
 	late bool
-	// apply sends the event, or something else. It returns false to end the stream.
+	// apply sends the event, or something else. To end the stream, it returns false.
 	apply func(*stream, []byte) bool
-	// expires is true if the next watch is answered 410.
+	// expires is true if the response to the next watch is 410.
 	expires bool
-	// back is how many events older than what the operator knows the next list is.
+	// back is how many events the next list lags behind what the operator knows.
 	back int
 }
 
@@ -53,12 +53,12 @@ func tamperings() []tampering {
 	}
 }
 
-// tamperer tampers with one event of the watches of a kind.
+// tamperer tampers with one event in a kind's watches.
 type tamperer struct {
 	tampering
 	scheme   *runtime.Scheme
 	resource string
-	// at is the event that is tampered with, from 1; 0 if none is, and all are counted.
+	// at is the number of the event to tamper with, from 1. 0 counts all events without tampering.
 	at int
 
 	lock    sync.Mutex
@@ -95,7 +95,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	return t.carry(got, nil), nil
 }
 
-// carry returns an answer with its events tampered with, after some frames.
+// carry returns a response whose events are tampered with, after some frames.
 func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	reader, writer := io.Pipe()
 	s := &stream{codec: newCodec(t.scheme, got), from: got.Body, to: writer, closed: make(chan struct{})}
@@ -108,7 +108,7 @@ func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	return &changed
 }
 
-// handle sends a frame on a stream, or tampers with it. It returns false to end the stream.
+// handle sends a frame on a stream, or tampers with it. To end the stream, it returns false.
 func (t *tamperer) handle(s *stream, frame []byte) bool {
 	event, err := s.codec.decode(frame)
 	if err != nil || event.kind == watch.Error {
@@ -152,7 +152,7 @@ func (t *tamperer) heal() {
 	}
 }
 
-// needsHealing reports whether the operator may not know of everything.
+// needsHealing reports whether the operator may have missed something.
 func (t *tamperer) needsHealing() bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walkers is how many walks take place at once, each with an operator of its own.
+// walkers is how many walks take place concurrently, each with its own operator.
 const walkers = 6
 
-// TestWalk walks over the schema and over what others do to an Echo. After each step, the Echo must be as one that was created with the
-// same spec. The flags of rapid set the number of walks of each walker (-rapid.checks) and of their steps (-rapid.steps).
+// TestWalk walks over the schema and over other clients' changes to an Echo. After each step, the Echo must match one that was created with
+// the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps each walk has (-rapid.steps).
 func TestWalk(t *testing.T) {
 	s := startServer(t)
 	schema, err := specs.Read("../../../config/crd/bases/example.com_echoes.yaml")
@@ -36,7 +36,7 @@ func TestWalk(t *testing.T) {
 	t.Log(counted)
 }
 
-// actions returns the kinds of steps. rapid draws the first in the order of the alphabet more often.
+// actions returns the kinds of steps. rapid draws those that are first in alphabetical order more often.
 func (w *walk) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){"": w.check}
 	for name, act := range map[string]func(*rapid.T){

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walk is one walk: an Echo in a namespace of its own, an operator, and another namespace for what a fresh Echo of the same spec
-// becomes.
+// walk is one walk: an Echo in its own namespace, an operator, and a second namespace that shows what becomes of a fresh Echo with the same
+// spec.
 type walk struct {
 	*server
 	schema  *specs.Schema
@@ -25,30 +25,30 @@ type walk struct {
 
 	walked, fresh string
 	operator      *process
-	// spec is that of the Echo as it is stored, and good is the last one that was not refused.
+	// spec is the Echo's spec as stored, and good is the last one that was not rejected.
 	spec, good map[string]any
-	// freshOf holds what fresh Echoes became, by their spec.
+	// freshOf holds the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
-	// foreign is what was added to objects and must stay, by kind.
+	// foreign contains the additions to objects that must stay, by kind.
 	foreign map[string][]foreign
-	// uids are those of the children at the last check. replaced are the kinds of which another object may have come since.
+	// uids are the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since then.
 	uids     map[string]types.UID
 	replaced map[string]bool
-	// quiet is how many writes to children there were when the Echo was last seen paused, -1 if it was not.
+	// quiet is the number of writes to children when the Echo was last seen paused, or -1 if it was not paused.
 	quiet int
 	lines []string
 }
 
-// foreign is something that was added to an object and must stay as long as the object.
+// foreign is an addition to an object that must stay as long as the object.
 type foreign struct {
 	place
 	uid types.UID
 }
 
-// outcome is what a fresh Echo became.
+// outcome is what became of a fresh Echo.
 type outcome struct {
 	plain map[string]any
-	// reason is why it is refused, empty if it is not.
+	// reason is why the spec is rejected, empty if it is not.
 	reason string
 }
 
@@ -76,7 +76,7 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk 
 	return w
 }
 
-// running returns the operator, which is started if it does not run.
+// running returns the operator, and starts it if it does not run.
 func (w *walk) running() (*process, error) {
 	next := &wire{}
 	if w.operator != nil {
@@ -115,17 +115,17 @@ func newEcho(namespace string, spec map[string]any) *object {
 	return echo
 }
 
-// accept takes the spec over as it is stored.
+// accept adopts the stored spec.
 func (w *walk) accept(echo *object) { w.spec, _ = echo.DeepCopy().Object["spec"].(map[string]any) }
 
-// say adds a line to the scenario that is printed if a promise is broken.
+// say adds a line to the scenario, which is printed if a promise is broken.
 func (w *walk) say(format string, arguments ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
 }
 
 func (w *walk) isPaused() bool { return w.spec["paused"] == true }
 
-// check checks the promises of the operator after a step.
+// check checks the operator's promises after a step.
 func (w *walk) check(t *rapid.T) {
 	now := w.settleWalked(t)
 	if now.echo == nil {
@@ -167,7 +167,7 @@ func (w *walk) expectNoError(t *rapid.T, err error) {
 	}
 }
 
-// outcomeOf returns what a fresh Echo of a spec becomes.
+// outcomeOf returns what becomes of a fresh Echo with a spec.
 func (w *walk) outcomeOf(t *rapid.T, spec map[string]any) *outcome {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -204,7 +204,7 @@ func (w *walk) remove(t *rapid.T, namespace string, propagation metav1.DeletionP
 	return now
 }
 
-// checkRefused checks that the status of an Echo tells that its spec is refused, as that of a fresh one does.
+// checkRefused checks that an Echo's status reports that its spec is rejected, like the status of a fresh Echo.
 func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 	degraded := condition(now.echo, v1.ConditionDegraded)
 	if !isRefused(now.echo) || degraded["reason"] != fresh.reason || degraded["message"] == "" {
@@ -213,7 +213,7 @@ func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 	w.counted.note("specs that the schema accepts and the operator or a child refuses, after which the last good one is restored")
 }
 
-// goBack restores the last spec that was not refused.
+// goBack restores the last spec that was not rejected.
 func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 	if refusal := w.patchSpec(t, "", w.good); refusal != "" {
 		t.Fatalf("the last good spec is refused: %s", refusal)
@@ -221,7 +221,7 @@ func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 	return w.settleWalked(t), w.outcomeOf(t, w.spec)
 }
 
-// checkPaused checks that an Echo that is paused says so, and that nothing was written to its children.
+// checkPaused checks that the status reports that the Echo is paused, and that nothing was written to its children.
 func (w *walk) checkPaused(t *rapid.T, now *state) {
 	progressing := condition(now.echo, v1.ConditionProgressing)
 	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() ||
@@ -236,7 +236,7 @@ func (w *walk) checkPaused(t *rapid.T, now *state) {
 	w.uids = map[string]types.UID{}
 }
 
-// compare checks that the Echo is as a fresh one of the same spec, but for what others added.
+// compare checks that the Echo matches a fresh one with the same spec, except for additions by other clients.
 func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	for kind, uid := range now.uids() {
 		if w.uids[kind] != "" && w.uids[kind] != uid && !w.replaced[kind] {
@@ -264,7 +264,7 @@ func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	}
 }
 
-// takeOut removes what was added from an object, and reports whether it was there.
+// takeOut removes an addition from an object, and reports whether it was there.
 func (p place) takeOut(plain any) bool {
 	at, _ := plain.(map[string]any)
 	for _, part := range p.path[:len(p.path)-1] {
@@ -279,7 +279,7 @@ func (p place) takeOut(plain any) bool {
 			}
 		}
 		at[last] = others
-		if len(others) == 0 { // the API server does not store a list without items
+		if len(others) == 0 { // the API server does not store an empty list
 			delete(at, last)
 		}
 		return len(others) < len(list)

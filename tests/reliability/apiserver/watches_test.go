@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// atOnce is how many plans are carried out at once, each with an operator of its own.
+	// atOnce is how many plans run concurrently, each with its own operator.
 	atOnce = 8
-	// lastEvents is how many of the last events of a kind are tampered with, one in each plan, beside the first.
+	// lastEvents is how many of a kind's last events are tampered with, one in each plan, in addition to the first event.
 	lastEvents = 3
 )
 
@@ -25,7 +25,7 @@ func watchedKinds() []string {
 	return []string{"echoes", "services", "deployments", "poddisruptionbudgets", "ingresses", "networkpolicies", "pods"}
 }
 
-// plan is one thing that is done to one event in a scenario.
+// plan is one tampering with one event in a scenario.
 type plan struct {
 	scenario scenario
 	tamperer *tamperer
@@ -35,8 +35,8 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s: event %d of %s is %s", p.scenario.name, p.tamperer.at, p.tamperer.resource, p.tamperer.name)
 }
 
-// TestWatches tampers with the events that the operator gets, one in each run of a scenario. Everything must be as without tampering
-// when the scenario is over, and the operator has listed again if an event was lost.
+// TestWatches tampers with the operator's events, one in each run of a scenario. If an event was lost, the operator lists again at the end.
+// Everything must then be as without tampering.
 func TestWatches(t *testing.T) {
 	s := startServer(t)
 	s.pods = true
@@ -59,7 +59,7 @@ func TestWatches(t *testing.T) {
 	t.Log(table)
 }
 
-// carryOut carries out plans, several at once.
+// carryOut carries out plans, several of them concurrently.
 func carryOut(plans []plan, do func(plan)) {
 	todo := make(chan plan)
 	var workers sync.WaitGroup
@@ -103,7 +103,7 @@ func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	return end, plans
 }
 
-// check carries out a plan. It returns what is wrong, and nothing if all is right.
+// check carries out a plan. It returns what is wrong, or "".
 func (p plan) check(ctx context.Context, s *server, want map[string]any) string {
 	end, err := p.scenario.run(ctx, s, p.tamperer)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p plan) check(ctx context.Context, s *server, want map[string]any) string 
 	return cmp.Diff(want, end)
 }
 
-// throughAll sends what lists or watches through some tamperers.
+// throughAll sends list and watch requests through several tamperers.
 func throughAll(tamperers []*tamperer) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 	return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 		for _, t := range tamperers {
@@ -123,7 +123,7 @@ func throughAll(tamperers []*tamperer) func(http.RoundTripper, *http.Request) (*
 	}
 }
 
-// outcomes counts plans by what was done, to which kind, and by scenario.
+// outcomes counts plans by tampering, by kind and by scenario.
 type outcomes struct {
 	lock   sync.Mutex
 	counts map[string]map[string]int
@@ -145,7 +145,7 @@ func (o *outcomes) add(p plan, outcome string) {
 	}
 }
 
-// String returns what was counted, as a table.
+// String returns the counts as a table.
 func (o *outcomes) String() string {
 	o.lock.Lock()
 	defer o.lock.Unlock()

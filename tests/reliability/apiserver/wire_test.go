@@ -14,21 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errCut is what a process gets that is cut off from the API server.
+// errCut is the error for a process that is cut off from the API server.
 var errCut = errors.New("the connection is cut")
 
-// wire carries the requests of one process of the operator to the API server, and lets faults happen to them.
+// wire carries the requests of one operator process to the API server, and makes faults happen to them.
 type wire struct {
 	lock sync.Mutex
 	dead bool
-	// sent counts the requests of reconciles, by namespace. Those that fill caches do not count.
+	// sent counts the requests that reconciles send, by namespace. Requests that fill caches do not count.
 	sent map[string]int
-	// written counts those of them that write children.
+	// written counts those requests in sent that write children.
 	written map[string]int
-	// fault happens to a request of a reconcile of an object in its namespace, after some others.
+	// fault happens to a request from a reconcile of an object in its namespace, after some other requests.
 	fault *fault
 	after int
-	// watched changes the answers to lists and watches, nil if nothing does.
+	// watched changes the responses to lists and watches. It is nil if they stay unchanged.
 	watched func(http.RoundTripper, *http.Request) (*http.Response, error)
 }
 
@@ -36,9 +36,9 @@ type wire struct {
 type fault struct {
 	name      string
 	namespace string
-	// code is that of the answer, 0 if there is no answer.
+	// code is the response's status code, or 0 if there is no response.
 	code int
-	// done is true if the request is carried out all the same.
+	// done is true if the request is carried out nevertheless.
 	done bool
 	// crash ends the process.
 	crash bool
@@ -104,7 +104,7 @@ func (w *wire) carry(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return answer(r, f.code), nil
 }
 
-// count counts a request, and returns the fault that happens to it, nil for none.
+// count counts a request, and returns the fault that happens to it, or nil.
 func (w *wire) count(r *http.Request) (*fault, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -113,7 +113,7 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 	}
 	namespace, resource := target(r)
 	if namespace == "" || resource == "events" {
-		return nil, nil //nolint:nilnil // that nothing happens is an answer
+		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
 	if w.sent == nil {
 		w.sent, w.written = map[string]int{}, map[string]int{}
@@ -123,21 +123,21 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 		w.written[namespace]++
 	}
 	if w.fault == nil || w.fault.namespace != namespace {
-		return nil, nil //nolint:nilnil // that nothing happens is an answer
+		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
 	if w.fault.code == http.StatusNotFound && r.Method == http.MethodGet { // the API server does not deny what exists
-		return nil, nil //nolint:nilnil // that nothing happens is an answer
+		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
 	if w.after > 0 {
 		w.after--
-		return nil, nil //nolint:nilnil // that nothing happens is an answer
+		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
 	f := w.fault
 	w.fault = nil
 	return f, nil
 }
 
-// arm lets a fault happen to a request, after some others.
+// arm makes a fault happen to a request, after some other requests.
 func (w *wire) arm(f fault, after int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -156,21 +156,21 @@ func (w *wire) isCut() bool {
 	return w.dead
 }
 
-// requests returns how many requests of reconciles of objects in a namespace were sent.
+// requests returns how many requests were sent by reconciles of objects in a namespace.
 func (w *wire) requests(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.sent[namespace]
 }
 
-// writes returns how many of them wrote children.
+// writes returns how many of these requests wrote children.
 func (w *wire) writes(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.written[namespace]
 }
 
-// successor returns a wire for the next process, which goes on counting.
+// successor returns a wire for the next process. It continues the counts.
 func (w *wire) successor() *wire {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -183,7 +183,7 @@ func fillsCache(r *http.Request) bool {
 	return r.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion"))
 }
 
-// target returns the namespace and the resource of a request, both empty if it is for neither.
+// target returns a request's namespace and resource. Both are empty if it has neither.
 func target(r *http.Request) (namespace, resource string) {
 	_, rest, found := strings.Cut(r.URL.Path, "/namespaces/")
 	if !found {
@@ -196,7 +196,7 @@ func target(r *http.Request) (namespace, resource string) {
 	return parts[0], parts[1]
 }
 
-// answer returns an answer of the API server that is an error.
+// answer returns an error response from the API server.
 func answer(r *http.Request, code int) *http.Response {
 	status := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: int32(code), Reason: reasonOf(code), Message: "a fault of the test: " + http.StatusText(code)}

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// churnPause is the longest pause between two changes; mostChanges bounds what a spec that takes long does.
+	// churnPause is the longest pause between two changes. mostChanges limits the number of changes in a spec that takes long.
 	churnPause  = time.Second
 	mostChanges = 600
 )
 
-// churn creates, changes and deletes Echoes at random, and pods that ask for companions of them.
+// churn randomly creates, changes and deletes Echoes, and pods that request companions from them.
 type churn struct {
 	namespace string
 	random    *rand.Rand
@@ -46,7 +46,7 @@ type churn struct {
 func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
 func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 
-// startChurn starts changing Echoes, until it is stopped. Its choices follow from the random seed of the suite.
+// startChurn starts changing Echoes, and continues until it is stopped. Its choices follow from the suite's random seed.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
 	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
@@ -81,7 +81,7 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// note counts a change. A change that a crash prevents does not matter, one that is invalid is a mistake of the test.
+// note counts a change. A change that a crash prevents does not matter. An invalid change is a mistake in the test.
 func (c *churn) note(what string, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -96,14 +96,14 @@ func (c *churn) note(what string, err error) {
 	c.counts[what]++
 }
 
-// await waits until some more changes were made.
+// await waits until a number of further changes were made.
 func (c *churn) await(ctx context.Context, changes int) {
 	GinkgoHelper()
 	wanted := c.changes.Load() + int64(changes)
 	Eventually(c.changes.Load).WithContext(ctx).WithPolling(10 * time.Millisecond).Should(BeNumerically(">=", wanted))
 }
 
-// end stops the changes and prints how many there were.
+// end stops the changes and prints their number.
 func (c *churn) end() {
 	GinkgoHelper()
 	c.stop()
@@ -113,7 +113,7 @@ func (c *churn) end() {
 	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "it ended before the crash was over")
 }
 
-// step makes one change. All choices are made before the first request, so that they do not depend on the answers.
+// step makes one change. It makes all choices before the first request, so that they do not depend on the responses.
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
 	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = new(1 + c.random.Int32N(2)) })
@@ -122,7 +122,7 @@ func (c *churn) step(ctx context.Context) (string, error) {
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
 	case dice == 1:
 		return "create a pod with a companion", ignoreExisting(k8s.Create(ctx, pod))
-	case dice < 4 && name != c.names()[0]: // one is changed from the beginning to the end
+	case dice < 4 && name != c.names()[0]: // one Echo is changed from the beginning to the end
 		order := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[dice%2]
 		return "delete", client.IgnoreNotFound(k8s.Delete(ctx, created, client.PropagationPolicy(order)))
 	}
@@ -148,7 +148,7 @@ func ignoreExisting(err error) error {
 
 func pick[T any](c *churn, from []T) T { return from[c.random.IntN(len(from))] }
 
-// change returns a random change of an Echo.
+// change returns a random change to an Echo.
 func (c *churn) change() func(*v1.Echo) {
 	number := c.random.Int32N(100)
 	on := number%2 == 0
@@ -170,8 +170,8 @@ func (c *churn) change() func(*v1.Echo) {
 	})
 }
 
-// settle stops the changes and has the Echoes come to rest: none is paused, and the first ones exist. Whoever asks for a companion asks
-// one of these.
+// settle stops the changes and lets the Echoes come to rest: none is paused, and the first ones exist. Pods request companions only from
+// these.
 func (c *churn) settle(ctx context.Context) {
 	GinkgoHelper()
 	c.end()

@@ -11,7 +11,7 @@ import (
 const crd = "crd/echoes.example.com"
 
 var _ = Describe("the CustomResourceDefinition is deleted and installed again", func() {
-	// The Echoes go with it, also the steady one.
+	// This also deletes the Echoes, including the steady one.
 	It("while the operator runs, which then also starts without it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 15)
@@ -43,7 +43,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 	}, SpecTimeout(specTimeout))
 })
 
-// eventuallyNothing waits until nothing of an Echo is in the namespace, also no companion.
+// eventuallyNothing waits until the namespace contains none of an Echo's objects, and no companion.
 func (s *stage) eventuallyNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

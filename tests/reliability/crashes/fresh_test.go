@@ -48,8 +48,8 @@ func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.Ob
 	return all
 }
 
-// picture returns what is in a namespace, by kind and name, without what differs between two namespaces with the same Echoes: names that
-// the API server chose, times, UIDs, versions and addresses. Objects that belong to no one who is there stand out.
+// picture returns the contents of a namespace, by kind and name, without what differs between two namespaces with the same Echoes: names
+// that the API server chose, times, UIDs, versions and addresses. Objects whose owner no longer exists stand out.
 func picture(ctx context.Context, g Gomega, namespace string) map[string]string {
 	all := objects(ctx, g, namespace, append(withoutEchoes(), &v1.EchoList{})...)
 	living := map[types.UID]string{}
@@ -64,7 +64,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 				seen[living[o.UID]] = fmt.Sprintf("%d replicas, %d wanted, of %s", o.Status.Replicas, *o.Spec.Replicas, owner(o, living))
 			}
 		case *corev1.Pod:
-			// Pods of applications and probers are the test's.
+			// Pods of applications and probers belong to the test.
 			if owner := owner(o, living); strings.Contains(owner, "Pod") {
 				seen[companionKey(seen, owner)] = masked(o, living, namespace)
 			} else if owner != "" {
@@ -80,7 +80,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey names a companion by the pod that it belongs to, and counts further ones of the same pod.
+// companionKey names a companion after the pod that it belongs to, and numbers additional ones for the same pod.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
 	for number := 2; seen[key] != ""; number++ {
@@ -89,7 +89,7 @@ func companionKey(seen map[string]string, owner string) string {
 	return key
 }
 
-// owner returns the kind and name of the controller of an object, "" if it has none.
+// owner returns the kind and name of an object's controller, or "" if it has none.
 func owner(object client.Object, living map[types.UID]string) string {
 	controller := metav1.GetControllerOf(object)
 	switch {
@@ -132,7 +132,7 @@ func maskMetadata(o client.Object, living map[types.UID]string) {
 	o.SetManagedFields(nil)
 	annotations := o.GetAnnotations()
 	delete(annotations, "deployment.kubernetes.io/revision")
-	delete(annotations, v1.AppliedHashAnnotation) // of a companion, whose name depends on a UID
+	delete(annotations, v1.AppliedHashAnnotation) // on a companion, whose name depends on a UID
 	o.SetAnnotations(annotations)
 	owners := o.GetOwnerReferences()
 	for i := range owners {
@@ -174,8 +174,8 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 	return versions
 }
 
-// writes returns how many requests changed objects that Echoes consist of, as the API server counts them. The controllers of Kubernetes
-// write them by PUT.
+// writes returns how many requests changed objects that Echoes consist of, as the API server counts them. Kubernetes' controllers write
+// them with PUT.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()
 	counted := regexp.MustCompile(

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("a node is stopped and started again", func() {
-	// It takes the operator, all echo servers and the prober with it, so that nothing answers until it is back.
+	// It also stops the operator, all echo servers and the prober, so that nothing responds until the node is back.
 	It("with everything that runs", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 10)
@@ -59,7 +59,7 @@ var _ = Describe("a node is stopped and started again", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// setPodsReady makes pods ready that Kubernetes declared not ready while their node was stopped, as a kubelet does and kwok does not.
+// setPodsReady makes pods ready that Kubernetes marked not ready while their node was stopped. A kubelet does this, but kwok does not.
 func setPodsReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	pods := &corev1.PodList{}

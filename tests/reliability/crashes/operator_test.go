@@ -23,18 +23,18 @@ const (
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
 	operatorPods       = "control-plane=controller-manager"
-	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
+	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
 	waitTimeout = "--timeout=3m"
 )
 
-// install installs the operator, or what was taken from it, and waits until both replicas run.
+// install installs the operator, or restores what was removed from it, and waits until both replicas run.
 func install(ctx context.Context) {
 	GinkgoHelper()
 	apply(ctx)
 	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 }
 
-// apply applies the manifests of the operator.
+// apply applies the operator's manifests.
 func apply(ctx context.Context) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "tools/make/installer",
@@ -57,7 +57,7 @@ func stopOperator(ctx context.Context) {
 	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
 }
 
-// replicas returns the pods of the operator, both of which must run.
+// replicas returns the operator's pods, both of which must run.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
@@ -69,14 +69,14 @@ func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	return list.Items
 }
 
-// lease returns the lease of the operator.
+// lease returns the operator's lease.
 func lease(ctx context.Context, g Gomega) *coordinationv1.Lease {
 	found := &coordinationv1.Lease{}
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, found)).To(Succeed())
 	return found
 }
 
-// awaitLeader waits until both replicas run and one of them holds the lease, and returns that first.
+// awaitLeader waits until both replicas run and one of them holds the lease, and returns the leader first.
 func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 	GinkgoHelper()
 	var leader, other *corev1.Pod
@@ -88,13 +88,13 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 			leader, other = other, leader
 		}
 		g.Expect(*held.Spec.HolderIdentity).To(HavePrefix(leader.Name + "_"))
-		// The process that has the lease may have ended, and another one may have started in the same pod.
+		// The process that holds the lease may have ended, and another may have started in the same pod.
 		g.Expect(held.Spec.RenewTime.Time).To(BeTemporally(">", leader.Status.ContainerStatuses[0].State.Running.StartedAt.Time))
 	}).WithContext(ctx).Should(Succeed())
 	return leader, other
 }
 
-// kill kills the processes of replicas by SIGKILL, all at the same moment. The kubelet starts them again.
+// kill kills the processes of replicas with SIGKILL, all at the same moment. The kubelet restarts them.
 func kill(ctx context.Context, pods ...*corev1.Pod) {
 	GinkgoHelper()
 	expectNoPanic(ctx)
@@ -116,14 +116,14 @@ func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// dropLease deletes the lease, so that the next leader does not wait until it ends.
+// dropLease deletes the lease, so that the next leader does not wait for its expiry.
 func dropLease(ctx context.Context) {
 	GinkgoHelper()
 	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
 }
 
-// expectNoPanic expects no panic in the logs of the operator that the kubelet keeps: those of each replica, and of the one before.
+// expectNoPanic expects no panic in the operator's logs that the kubelet keeps: each replica's current log, and the one before.
 func expectNoPanic(ctx context.Context) {
 	GinkgoHelper()
 	for _, which := range []string{"--previous=false", "--previous"} {
@@ -139,7 +139,7 @@ func expectNoPanic(ctx context.Context) {
 		Succeed())
 	for _, pod := range list.Items {
 		for _, container := range pod.Status.ContainerStatuses {
-			if ended := container.LastTerminationState.Terminated; ended != nil { // 2 is what Go answers to a panic
+			if ended := container.LastTerminationState.Terminated; ended != nil { // Go exits with 2 on a panic
 				Expect(ended.ExitCode).To(BeElementOf(int32(0), int32(1), int32(137), int32(255)), "%s ended: %s", pod.Name, ended.Reason)
 				Expect(ended.Reason).NotTo(Equal("OOMKilled"))
 			}

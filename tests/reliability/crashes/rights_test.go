@@ -70,7 +70,7 @@ var _ = Describe("the rights of the operator", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// revokeDeployments takes the rights to write Deployments from the operator.
+// revokeDeployments revokes the operator's permission to write Deployments.
 func revokeDeployments(ctx context.Context) {
 	GinkgoHelper()
 	crash("revoking the rights to write Deployments")
@@ -86,7 +86,7 @@ func revokeDeployments(ctx context.Context) {
 	Expect(k8s.Patch(ctx, role, client.MergeFrom(before))).To(Succeed())
 }
 
-// eventuallyForbidden waits until the status of an Echo says which right is missing.
+// eventuallyForbidden waits until an Echo's status reports which permission is missing.
 func eventuallyForbidden(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -18,16 +18,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// stage is where a crash happens: Echoes that change, and one that no one changes and that has a companion.
+// stage is where a crash happens: Echoes that change, and one Echo that never changes and has a companion.
 type stage struct {
 	*churn
 	steady *v1.Echo
-	// pods are those of the steady Echo, by UID, with their names.
+	// pods are the steady Echo's pods, by UID, with their names.
 	pods   map[types.UID]string
 	prober *realcluster.Prober
 }
 
-// newStage creates the steady Echo and starts the changes of others.
+// newStage creates the steady Echo and starts the changes to the other Echoes.
 func newStage(ctx context.Context) *stage {
 	GinkgoHelper()
 	s := &stage{steady: steady(namespaces.New(ctx))}
@@ -36,7 +36,7 @@ func newStage(ctx context.Context) *stage {
 	return s
 }
 
-// probe sends requests to the steady Echo until the end, all of which must be answered.
+// probe sends requests to the steady Echo until the end. All of them must be answered.
 func (s *stage) probe(ctx context.Context) *stage {
 	GinkgoHelper()
 	prober := realcluster.StartProber(ctx, s.steady.Namespace, s.url(), "--count=1000000", "--interval=20ms", "--duration=1h")
@@ -44,7 +44,7 @@ func (s *stage) probe(ctx context.Context) *stage {
 	return s
 }
 
-// url returns the URL of the Service, because that of the status is of the Ingress.
+// url returns the Service's URL, because the status has the Ingress's URL.
 func (s *stage) url() string {
 	return "http://" + s.steady.Name + "." + s.steady.Namespace + ".svc/crashes"
 }
@@ -71,7 +71,7 @@ func (s *stage) createSteady(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// steadyPods returns the pods of the steady Echo and its companion.
+// steadyPods returns the pods of the steady Echo, and its companion.
 func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(s.steady.Namespace),
@@ -104,7 +104,8 @@ func (s *stage) verify(ctx context.Context) {
 	expectNoPanic(ctx)
 }
 
-// expectAnswers expects that the steady Echo has answered throughout, from the same pods, or, if no prober has run, that it answers.
+// expectAnswers expects that the steady Echo has responded throughout, from the same pods. If no prober has run, it expects that the Echo
+// responds now.
 func (s *stage) expectAnswers(ctx context.Context) {
 	GinkgoHelper()
 	if s.prober == nil {
@@ -119,7 +120,7 @@ func (s *stage) expectAnswers(ctx context.Context) {
 	figures.requests += seen.Requests
 }
 
-// repeat creates the Echoes of a namespace, and the pods that ask for companions, in another one.
+// repeat creates a namespace's Echoes, and the pods that request companions, in another namespace.
 func repeat(ctx context.Context, from, to string) {
 	GinkgoHelper()
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}
@@ -133,7 +134,8 @@ func repeat(ctx context.Context, from, to string) {
 	}
 }
 
-// expectCalm expects that all Echoes of a namespace are ready, and that all of their pods and companions are, and none is ending.
+// expectCalm expects that all Echoes in a namespace are ready, that all of their pods and companions are ready, and that none is
+// terminating.
 func expectCalm(ctx context.Context, g Gomega, namespace string) {
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}
 	g.Expect(k8s.List(ctx, echoes, client.InNamespace(namespace))).To(Succeed())

@@ -1,6 +1,6 @@
-// Package crashes tests what crashes leave behind, on the test cluster with real containers: of the operator, of the control plane and of
-// the node, and of what the operator depends on, such as its lease, its rights and its CustomResourceDefinition. Meanwhile Echoes are
-// created, changed and deleted. `make reliability-crashes` runs it.
+// Package crashes tests the aftermath of crashes on the test cluster with real containers. The operator crashes, and so do the control
+// plane, the node and what the operator depends on, such as its lease, its permissions and its CustomResourceDefinition. In the meantime,
+// Echoes are created, changed and deleted. `make reliability-crashes` runs it.
 package crashes
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// requestTimeout bounds a request while etcd does not answer.
+	// requestTimeout limits the duration of a request while etcd does not respond.
 	requestTimeout = 10 * time.Second
 )
 
@@ -46,7 +46,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	install(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// Each spec starts with two new replicas of the operator, and without what an earlier one left.
+// Each spec starts with two new replicas of the operator, and without objects from earlier specs.
 var _ = BeforeEach(func(ctx SpecContext) {
 	namespaces.RemoveAllBut(ctx)
 	stopOperator(ctx)
@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// A spec that fails leaves something broken, and all that follows needs it.
+// A spec that fails leaves something broken that all following specs need.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")
@@ -78,7 +78,7 @@ var _ = ReportAfterSuite("figures", func(report Report) {
 		figures.requests, report.RunTime.Round(time.Second))
 })
 
-// crash tells and counts what is done to the cluster.
+// crash prints and counts what is done to the cluster.
 func crash(what string) {
 	By(what)
 	figures.crashes++
@@ -118,8 +118,8 @@ func runCluster(ctx context.Context, g Gomega, arguments ...string) {
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// supervise starts processes of Kubernetes again that have ended by themselves after a crash of others, as elsewhere the kubelet or the
-// init system does: the scheduler ends if it finds that its cache is wrong, and the kubelet if containerd is not ready yet.
+// supervise restarts Kubernetes processes that have exited on their own after a crash of others, as the kubelet or the init system would
+// elsewhere: the scheduler exits if it finds that its cache is wrong, and the kubelet exits if containerd is not ready yet.
 func supervise(ctx context.Context, g Gomega) {
 	runCluster(ctx, g, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "node")
 }

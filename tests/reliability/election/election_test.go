@@ -27,33 +27,33 @@ import (
 )
 
 const (
-	// maxDelay is the longest time that a request and its response take together, so that a lease cannot expire meanwhile.
+	// maxDelay is the longest time that a request and its response take together, so that a lease cannot expire in the meantime.
 	maxDelay = time.Second
-	// longDelay is longer than the renew deadline leaves for a renewal.
+	// longDelay is longer than the time that the renew deadline leaves for a renewal.
 	longDelay = 8 * time.Second
 	// patience is how long anything may take on a busy machine.
 	patience = 3 * time.Minute
-	// interval is how often the test looks.
+	// interval is how often the test checks.
 	interval = 50 * time.Millisecond
 	// editPeriod is how often an Echo changes.
 	editPeriod = 200 * time.Millisecond
 	echoes     = 4
 )
 
-// trouble is what ends a leader.
+// trouble is something that ends a leader.
 type trouble int
 
 const (
-	leaseLost trouble = iota // only requests for the lease are lost: the leader could work on
+	leaseLost trouble = iota // only requests for the lease are lost: the leader could continue to work
 	allLost
 	terminated
 	troubles
 )
 
-// scene is an API server with Echoes that change, and two replicas of the operator.
+// scene is an API server with changing Echoes, and two replicas of the operator.
 type scene struct {
 	*replicas
-	client client.Client // of the administrator, without a link
+	client client.Client // for an administrator, without a link
 	random *rand.Rand
 }
 
@@ -129,7 +129,7 @@ func (s *scene) edit(t *testing.T) (stop func()) {
 	}
 }
 
-// await waits until something is true.
+// await waits until a condition is true.
 func await(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	check := func(ctx context.Context) (bool, error) { return is(ctx), nil }
@@ -165,7 +165,7 @@ func (s *scene) awaitConvergence(t *testing.T) {
 	})
 }
 
-// calm lets some time go by in which some requests are lost.
+// calm waits for some time, in which some requests are lost.
 func (s *scene) calm(t *testing.T, delay time.Duration) {
 	t.Helper()
 	loss := 0.3 * s.random.Float64()
@@ -194,8 +194,8 @@ func (s *scene) end(t *testing.T, how trouble) {
 	t.Logf("%6.1f s: process %d is the leader after process %d", time.Since(s.journal.began).Seconds(), after, before)
 }
 
-// TestOneLeader checks that no write but events is sent later than 13 s after the last renewal that was answered, and that none arrives
-// after another process acquired the lease.
+// TestOneLeader checks that no write other than an event is sent later than 13 s after the last renewal that was answered, and that none
+// arrives after another process has acquired the lease.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {

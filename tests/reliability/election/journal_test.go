@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// request is a request that a process sent. Times count from the start of the test; they are 0 for what did not happen.
+// request is a request that a process sent. Times count from the start of the test. A time is 0 if the event did not happen.
 type request struct {
 	process    int
 	verb, path string
@@ -34,7 +34,7 @@ func (r request) String() string {
 
 func (r request) isLease() bool { return strings.Contains(r.path, "/leases") }
 
-// isRenewal reports whether the API server accepted that the process holds the lease.
+// isRenewal reports whether the API server accepted the process as the holder of the lease.
 func (r request) isRenewal() bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder != ""
 }
@@ -43,27 +43,27 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send it. A review changes nothing, and a write of the lease replaces only the version that the
-// process has read.
+// isWork reports whether only the leader may send the request. A review changes nothing, and a write of the lease replaces only the version
+// that the process has read.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
 }
 
-// journal is the log of all links.
+// journal is the shared log of all links.
 type journal struct {
 	lock     sync.Mutex
 	began    time.Time
 	requests []*request
 }
 
-// write changes the journal. It gives the function the time since the start.
+// write changes the journal. It passes the time since the start to the function.
 func (j *journal) write(change func(now time.Duration)) {
 	j.lock.Lock()
 	defer j.lock.Unlock()
 	change(time.Since(j.began))
 }
 
-// begin adds a request that was sent now.
+// begin adds a request that was just sent.
 func (j *journal) begin(r request) *request {
 	j.write(func(now time.Duration) {
 		r.sent = now
@@ -72,7 +72,7 @@ func (j *journal) begin(r request) *request {
 	return &r
 }
 
-// all returns the requests until now, in the order in which they were sent.
+// all returns the requests so far, in the order in which they were sent.
 func (j *journal) all() []request {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -83,7 +83,7 @@ func (j *journal) all() []request {
 	return copied
 }
 
-// leader returns the process that wrote the lease last, 0 if it released it.
+// leader returns the process that last wrote the lease, or 0 if that process released it.
 func leader(requests []request) int {
 	leads := 0
 	for _, r := range byArrival(requests) {
@@ -100,7 +100,7 @@ func isRelease(r request) bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder == ""
 }
 
-// byArrival returns the requests that arrived, in that order.
+// byArrival returns the requests that arrived, in order of arrival.
 func byArrival(requests []request) []request {
 	arrived := slices.DeleteFunc(slices.Clone(requests), func(r request) bool { return r.arrived == 0 })
 	slices.SortStableFunc(arrived, func(a, b request) int { return cmp.Compare(a.arrived, b.arrived) })

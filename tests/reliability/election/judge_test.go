@@ -6,19 +6,19 @@ import (
 )
 
 // workTimeout is how long a leader may work after a renewal that was answered: client-go renews 2 s later and gives up after another 10 s,
-// and the process needs time to end.
+// and the process needs time to exit.
 const workTimeout = 13 * time.Second
 
 // verdict is what a log shows.
 type verdict struct {
 	violations []string
-	// work counts the writes of leaders, and elections how often another process became the leader.
+	// work counts the writes by leaders, and elections counts how often another process became the leader.
 	work, elections int
-	// longest is the longest time from an answered renewal to a write that was sent after it.
+	// longest is the longest time from an answered renewal to a write sent after it.
 	longest time.Duration
 }
 
-// judge reads a log. Only a process that holds the lease may work.
+// judge evaluates a log. Only a process that holds the lease may work.
 func judge(requests []request) verdict {
 	v := verdict{}
 	for _, r := range requests {

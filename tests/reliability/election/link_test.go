@@ -23,9 +23,9 @@ import (
 // silence is how long a client waits for the response to a lost request, if it does not give up earlier.
 const silence = 15 * time.Second
 
-// weather is what may happen to a request.
+// weather determines what may happen to a request.
 type weather struct {
-	// loss and leaseLoss are the shares of requests that are lost, other than for the lease and for it.
+	// loss and leaseLoss are the shares of lost requests: loss for all requests other than those for the lease, and leaseLoss for those.
 	loss, leaseLoss float64
 	// delay is the longest time that a request and its response take together.
 	delay time.Duration
@@ -37,7 +37,7 @@ type fate struct {
 	lost, answerLost, hang bool
 }
 
-// network is what lies between a replica and the API server.
+// network lies between a replica and the API server.
 type network struct {
 	lock   sync.Mutex
 	random *rand.Rand
@@ -50,7 +50,8 @@ func (n *network) set(w weather) {
 	n.now = w
 }
 
-// draw returns what happens to the next request. Half of the lost ones are lost with their response, and half leave the client in silence.
+// draw returns what happens to the next request. Of the lost requests, half lose only their response. Independently, half leave the client
+// in silence.
 func (n *network) draw(lease bool) fate {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -86,7 +87,7 @@ func (l *link) serve() *httptest.Server {
 	return server
 }
 
-// newLink returns a link to an API server, with the rights of a user.
+// newLink returns a link to an API server, with the permissions of a user.
 func newLink(config *rest.Config, process int, n *network, j *journal) (*link, error) {
 	carrier, err := rest.TransportFor(config)
 	if err != nil {
@@ -103,7 +104,7 @@ func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	entry := l.journal.begin(request{process: l.process, verb: r.Method, path: r.URL.Path, holder: holderIn(r.URL.Path, body)})
 	f := l.network.draw(entry.isLease())
-	<-time.After(f.before) // what was sent arrives, even if the client gives up meanwhile
+	<-time.After(f.before) // what was sent arrives even if the client gives up in the meantime
 	if f.lost {
 		l.lose(r, f)
 	}
@@ -116,7 +117,7 @@ func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.exchange(w, r, f, entry)
 }
 
-// exchange gets the response, and gives it to the client unless it is lost.
+// exchange gets the response, and passes it to the client unless it is lost.
 func (l *link) exchange(w http.ResponseWriter, r *http.Request, f fate, entry *request) {
 	answer := httptest.NewRecorder()
 	l.proxy().ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
@@ -144,7 +145,7 @@ func (l *link) proxy() *httputil.ReverseProxy {
 	}
 }
 
-// lose ends an exchange without a response, at once or after a silence.
+// lose ends an exchange without a response, either immediately or after a silence.
 func (l *link) lose(r *http.Request, f fate) {
 	if f.hang {
 		select {

@@ -38,7 +38,7 @@ type replicas struct {
 	commands [2]*exec.Cmd
 }
 
-// newReplicas builds the operator. Its requests have the permissions of the operator.
+// newReplicas builds the operator. Its requests have the operator's permissions.
 func newReplicas(t *testing.T, config *rest.Config, seed uint64) *replicas {
 	t.Helper()
 	r := &replicas{folder: t.ArtifactDir(), program: filepath.Join(t.TempDir(), "manager"), config: rest.CopyConfig(config)}
@@ -61,7 +61,7 @@ func (r *replicas) setWeather(w weather) {
 	}
 }
 
-// start runs both replicas, and starts a process again that has ended, until stop is called. That returns when all have ended.
+// start runs both replicas, and restarts processes that have ended, until stop is called. stop returns when all have ended.
 func (r *replicas) start(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,7 +104,7 @@ func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // it is only read by people
+	defer func() { _ = log.Close() }() // only people read it
 	command := exec.CommandContext(ctx, r.program, "--leader-elect", "--leader-election-namespace="+leaseNamespace,
 		"--health-probe-bind-address=0", "--metrics-bind-address=0", "--zap-encoder=console")
 	command.Env = []string{"KUBECONFIG=" + kubeconfig, "RELATED_IMAGE_ECHO_SERVER=" + controlplane.EchoServerImage}
@@ -116,7 +116,7 @@ func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) er
 	r.lock.Lock()
 	r.commands[process%2] = command
 	r.lock.Unlock()
-	_ = command.Wait() // why it ended is in its log
+	_ = command.Wait() // its log contains the reason
 	t.Logf("%6.1f s: process %d ended: %s", time.Since(r.journal.began).Seconds(), process, command.ProcessState)
 	return nil
 }
@@ -131,7 +131,7 @@ func (r *replicas) writeKubeconfig(server *httptest.Server, process int) (string
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// terminate stops the process of a replica. The next one starts after restartDelay.
+// terminate stops a replica's process. The next one starts after restartDelay.
 func (r *replicas) terminate(replica int) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at returns a request that needs 100 ms to arrive and as long to be answered.
+// at returns a request that needs 100 ms to arrive, and its response another 100 ms.
 func at(process, second int, verb, path, holder string) request {
 	sent := time.Duration(second) * time.Second
 	return request{process: process, verb: verb, path: path, holder: holder, sent: sent, arrived: sent + 100*time.Millisecond,

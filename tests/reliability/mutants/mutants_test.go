@@ -48,7 +48,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	t.Logf("%d mutants, %d missed", total, missed)
 }
 
-// TestEveryMutantIsOfToday checks that the code has what each mutant changes, and the names that it uses instead.
+// TestEveryMutantIsOfToday checks that the code contains what each mutant changes, and the names that the mutant uses instead.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
@@ -60,10 +60,10 @@ func TestEveryMutantIsOfToday(t *testing.T) {
 	}
 }
 
-// name is an identifier of Go that selects nothing.
+// name matches a Go identifier that does not follow a dot.
 var name = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z_]\w*)`)
 
-// unknownNames returns the names in an expression that neither a file nor Go knows.
+// unknownNames returns the names in an expression that are declared neither in a file nor by Go.
 func unknownNames(file, expression string) []string {
 	var unknown []string
 	for _, match := range name.FindAllStringSubmatch(expression, -1) {
@@ -82,7 +82,7 @@ type declaration struct {
 	text       string
 }
 
-// declarations returns all declarations of the operator by the names of functions and constants.
+// declarations returns all of the operator's declarations, by the names of functions and constants.
 func declarations(t *testing.T) map[string][]declaration {
 	t.Helper()
 	g := NewWithT(t)
@@ -121,7 +121,7 @@ func addDeclarations(all map[string][]declaration, path string) error {
 	return nil
 }
 
-// namesOf returns the name of a function or method, or those of constants.
+// namesOf returns the name of a function or method, or the names of constants.
 func namesOf(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -136,7 +136,7 @@ func namesOf(d ast.Decl) (names []string) {
 	return names
 }
 
-// declaration returns the declaration that a mutant changes: the one of its name that has the old text, exactly once.
+// declaration returns the declaration that a mutant changes: the one with its name that contains the old text exactly once.
 func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
 	t.Helper()
 	g := NewWithT(t)

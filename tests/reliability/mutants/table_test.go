@@ -5,9 +5,9 @@ import "slices"
 // mutant is a bug.
 type mutant struct {
 	name string
-	// in is the function, method or constant that has the bug, old its text, and new the text with the bug.
+	// in is the function, method or constant that has the bug, old is its text, and new is the text with the bug.
 	in, old, new string
-	// by is the pattern of the test that must catch it, and of the packages of the test.
+	// by contains the patterns of the test that must catch it, and of the test's packages.
 	by, of string
 }
 
@@ -19,7 +19,7 @@ const (
 
 func mutants() []mutant { return slices.Concat(textbook(), found(), own()) }
 
-// textbook are the bugs that operators have most often.
+// textbook contains the most common bugs in operators.
 func textbook() []mutant {
 	return []mutant{
 		{"the finalizer is removed while something is left", "reconcileDelete",
@@ -46,7 +46,7 @@ func textbook() []mutant {
 	}
 }
 
-// found are the bugs that a search found in this operator.
+// found contains the bugs that a search found in this operator.
 func found() []mutant {
 	return []mutant{
 		{"a status that another client edits stays", "SetupWithManager",
@@ -97,7 +97,7 @@ func found() []mutant {
 	}
 }
 
-// own are bugs that no one found yet.
+// own contains bugs that no search has found yet.
 func own() []mutant {
 	return []mutant{
 		{"what others do during a reconcile is forgotten", "arrived",
