@@ -51,7 +51,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
-		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first one deletes Echoes
+		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// PodWithCompanionLabel returns a pod on node "n" that asks for a companion of Echo "x".
+// PodWithCompanionLabel returns a pod on node "n" that requests a companion from Echo "x".
 func PodWithCompanionLabel(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}},

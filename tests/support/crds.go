@@ -10,14 +10,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// GatewayCRDs returns the files of the CustomResourceDefinitions of Gateway API that the operator uses.
+// GatewayCRDs returns the files that contain the Gateway API CustomResourceDefinitions that the operator uses.
 func GatewayCRDs(ctx context.Context) []string {
 	GinkgoHelper()
 	folder := filepath.Join(ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
 	return crdFiles(folder, "gateway.networking.k8s.io", "gateways", "httproutes", "grpcroutes", "backendtlspolicies")
 }
 
-// MonitoringCRDs returns the files of the CustomResourceDefinitions of the Prometheus Operator that the operator uses.
+// MonitoringCRDs returns the files that contain the Prometheus Operator's CustomResourceDefinitions that the operator uses.
 func MonitoringCRDs(ctx context.Context) []string {
 	GinkgoHelper()
 	module := ModuleFolder(ctx, "tools/prometheus-operator", "github.com/prometheus-operator/prometheus-operator")
@@ -25,26 +25,26 @@ func MonitoringCRDs(ctx context.Context) []string {
 	return crdFiles(folder, "monitoring.coreos.com", "podmonitors", "servicemonitors", "prometheusrules")
 }
 
-// ConsoleCRDs returns the folder of the CustomResourceDefinitions of the OpenShift console.
+// ConsoleCRDs returns the folder that contains the OpenShift console's CustomResourceDefinitions.
 func ConsoleCRDs(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
 }
 
-// APIServerCRD returns the file of the CustomResourceDefinition APIServer of OpenShift, which has the TLS profile of a cluster.
+// APIServerCRD returns the file with OpenShift's CustomResourceDefinition APIServer, which contains a cluster's TLS profile.
 func APIServerCRD(ctx context.Context) string {
 	GinkgoHelper()
 	folder := filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests")
 	return filepath.Join(folder, "0000_10_config-operator_01_apiservers-Default.crd.yaml")
 }
 
-// RouteCRD returns the file of the CustomResourceDefinition Route of OpenShift.
+// RouteCRD returns the file with OpenShift's CustomResourceDefinition Route.
 func RouteCRD(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
 }
 
-// ModuleFolder returns the folder of a module that the module in a folder of the project requires.
+// ModuleFolder returns the folder of a module that is required by the module in one of the project's folders.
 func ModuleFolder(ctx context.Context, from, module string) string {
 	GinkgoHelper()
 	from = filepath.Join(Root(), from)
@@ -54,7 +54,7 @@ func ModuleFolder(ctx context.Context, from, module string) string {
 	return strings.TrimSpace(string(folder))
 }
 
-// crdFiles returns the files of the CustomResourceDefinitions of some resources of a group.
+// crdFiles returns the files with the CustomResourceDefinitions for some of a group's resources.
 func crdFiles(folder, group string, resources ...string) []string {
 	var files []string
 	for _, resource := range resources {

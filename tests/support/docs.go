@@ -13,8 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first commands after a text in a page of the documentation. The page of this and the next functions is a path
-// from the root of the project. `make verify` reads from these calls which commands of the documentation are run.
+// Documented returns the first commands after a text on a documentation page. Here and in the next functions, the page is a path from the
+// project's root. `make verify` finds these calls to learn which documented commands are run.
 func Documented(page, after string) string {
 	GinkgoHelper()
 	found := fences.After(readPage(page), after)
@@ -22,13 +22,13 @@ func Documented(page, after string) string {
 	return found[0].Text
 }
 
-// DocumentedSection returns the commands of a section, with the output that the page shows.
+// DocumentedSection returns the commands in a section, with the output that the page shows.
 func DocumentedSection(page, heading string) []fences.Step {
 	GinkgoHelper()
 	return steps(fences.Section(readPage(page), heading))
 }
 
-// DocumentedPage returns the commands of a page.
+// DocumentedPage returns the commands on a page.
 func DocumentedPage(page string) []fences.Step {
 	GinkgoHelper()
 	return steps(fences.Parse(readPage(page)))

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// EventsOf returns the events of an object, ordered by time.
+// EventsOf returns an object's events, ordered by time.
 func EventsOf(ctx context.Context, g Gomega, c client.Client, object client.Object) []eventsv1.Event {
 	list := &eventsv1.EventList{}
 	g.Expect(c.List(ctx, list, client.InNamespace(object.GetNamespace()))).To(Succeed())

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// EventuallyObject polls an object of the API server. It is read into a new object each time, because a field that is absent would keep its
-// last value in the same one.
+// EventuallyObject polls an object from the API server. It reads into a new object each time, because an absent field would keep its last
+// value in a reused one.
 func EventuallyObject(ctx context.Context, c client.Client, object client.Object) AsyncAssertion {
 	return Eventually(func(ctx context.Context) (client.Object, error) {
 		now := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)

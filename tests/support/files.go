@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// FilesBelow returns the content of all files in a folder, by their paths.
+// FilesBelow returns the contents of all files in a folder, by path.
 func FilesBelow(folder string) map[string]string {
 	GinkgoHelper()
 	files, tree := map[string]string{}, os.DirFS(folder)

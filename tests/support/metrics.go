@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// SumOfMetric returns the sum of the values of a metric that have all of the given labels. page is what an endpoint for metrics serves.
+// SumOfMetric returns the sum of a metric's values that have all of the given labels. page is the response of a metrics endpoint.
 func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()
 	total := 0.0

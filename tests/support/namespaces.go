@@ -18,16 +18,16 @@ import (
 const (
 	// TestLabel is the label of the namespaces of tests.
 	TestLabel = "echo-operator-test"
-	// StuckTimeout is longer than the deletion of any Echo takes, also on a busy machine.
+	// StuckTimeout is longer than the deletion of any Echo takes, even on a busy machine.
 	StuckTimeout = 4 * time.Minute
 )
 
-// Namespaces are the namespaces of the specs of a suite, on a cluster that completes their deletion.
+// Namespaces are the namespaces of a suite's specs, on a cluster that completes their deletion.
 type Namespaces struct {
 	Client client.Client
-	// Prefix begins the name of each.
+	// Prefix starts the name of each namespace.
 	Prefix string
-	// Stuck are the Echoes whose deletion did not complete.
+	// Stuck contains the Echoes whose deletion did not complete.
 	Stuck []string
 }
 
@@ -74,7 +74,7 @@ func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...c
 	}
 }
 
-// Connect returns a client of the cluster, and uses it for the namespaces.
+// Connect returns a client for the cluster, and also uses it for the namespaces.
 func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
 	GinkgoHelper()
 	log.SetLogger(GinkgoLogr)

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Record watches objects until the returned function is called, which returns what was seen of each of their states, in order. Polling
-// would miss states that last a moment.
+// Record watches objects until the returned function is called. That function returns all observed states of each object, in order. Polling
+// would miss short-lived states.
 func Record[O client.Object, S any](ctx context.Context, c client.WithWatch, list client.ObjectList, see func(O) S,
 	which ...client.ListOption) func() []S {
 	GinkgoHelper()

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Root returns the root of the project, wherever below it the tests run.
+// Root returns the root of the project, no matter where in it the tests run.
 func Root() string {
 	GinkgoHelper()
 	folder, err := os.Getwd()

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// StalledProblem returns what is wrong with the Stalled condition of an Echo, and an empty text if nothing is. Only an Echo that is
-// degraded and not ready is stalled, for the reason why it is not ready. An Echo whose name is taken is stalled at once.
+// StalledProblem returns what is wrong with an Echo's Stalled condition, or an empty text. Only an Echo that is both degraded and not ready
+// is stalled, with the reason why it is not ready. An Echo whose name is taken is stalled immediately.
 func StalledProblem(object *unstructured.Unstructured) string {
 	echo := v1.Echo{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &echo); err != nil {

@@ -24,11 +24,11 @@ type column struct {
 
 // rule finds names in files. Empty formats mean the name itself.
 type rule struct {
-	// files are patterns of git for the files to read.
+	// files are git patterns for the files to read.
 	files string
-	// expression has a group that matches what a name is made of.
+	// expression has a group that matches the part that names are made of.
 	expression string
-	// text, page and end are the name, its page, and how the page writes it; $1 is what the group matched.
+	// text is the name, page is its page, and end is how the page writes it; $1 is what the group matched.
 	text, page, end string
 }
 
@@ -41,7 +41,7 @@ const (
 	option   = `(?m)^\t+\{"([a-z-]+)", `
 )
 
-// rules returns what is read, by column.
+// rules returns the rules for each column.
 func rules() []struct {
 	title string
 	rules []rule
@@ -89,7 +89,7 @@ func rules() []struct {
 	}
 }
 
-// read returns all columns of a tree, each sorted and without duplicates.
+// read returns all columns for a tree, each sorted and without duplicates.
 func read(ctx context.Context, root string) ([]column, error) {
 	fields, err := fields(root)
 	if err != nil {
@@ -112,7 +112,7 @@ func read(ctx context.Context, root string) ([]column, error) {
 	return all, nil
 }
 
-// read returns the names in the files of a rule, without tests. Without an expression, each file is a name.
+// read returns the names in a rule's files, without tests. Without an expression, each file is a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go"},
 		strings.Fields(r.files)...)...).Output()
@@ -139,13 +139,13 @@ func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	return names, nil
 }
 
-// name returns the name of what the expression of a rule matched in a file.
+// name returns the name for a match of a rule's expression in a file.
 func (r rule) name(matched, file string) name {
 	with := func(format, otherwise string) string {
 		return strings.ReplaceAll(cmp.Or(format, otherwise), "$1", matched)
 	}
 	text := with(r.text, matched)
-	if variable, ok := strings.CutPrefix(text, "ECHO_"); ok { // the echo server makes the variable from the name of the flag
+	if variable, ok := strings.CutPrefix(text, "ECHO_"); ok { // the echo server derives the variable from the flag's name
 		text = "ECHO_" + strings.ToUpper(strings.ReplaceAll(variable, "-", "_"))
 	}
 	return name{text, with(r.page, file), with(r.end, text)}

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields returns the fields of an Echo that have no documented fields of their own, such as spec.checks[].name. The fields of types that
-// Kubernetes owns have no description in the CustomResourceDefinition: they are documented there.
+// fields returns the fields of an Echo that have no documented subfields, such as spec.checks[].name. In types that Kubernetes owns, fields
+// have no description in the CustomResourceDefinition, because Kubernetes documents them.
 func fields(root string) ([]name, error) {
 	text, err := os.ReadFile(filepath.Join(root, "config/crd/bases/example.com_echoes.yaml"))
 	if err != nil {
@@ -26,7 +26,7 @@ func fields(root string) ([]name, error) {
 	return append(leaves("spec", schema["spec"]), leaves("status", schema["status"])...), nil
 }
 
-// leaves returns the leaves of a schema that is at a path.
+// leaves returns the leaves of a schema at a path.
 func leaves(path string, schema apiextensionsv1.JSONSchemaProps) []name {
 	if schema.Items != nil {
 		return leaves(path+"[]", *schema.Items.Schema)

@@ -1,10 +1,10 @@
-// Surface writes the ledger of what users of the project can name: fields, flags, environment variables, headers, metrics, alerts, reasons,
-// facts, images, values of the chart, modules and targets, each with the page that documents it. It reads the sources and runs none of them, so it also reads
-// the tree of an earlier commit.
+// Surface writes the ledger of everything that users of the project can name: fields, flags, environment variables, headers, metrics,
+// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. It reads the sources and runs
+// none of them, so it also works on the tree of an earlier commit.
 //
 // usage: go run ./tests/surface [DIRECTORY]      (the current one if none is given)
 //
-// It fails if a name is not in the page that documents it.
+// It fails if a page does not contain a name that it should document.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run writes the ledger of the tree below a root. What is not documented is an error, after all is written.
+// run writes the ledger for the tree below a root. Undocumented names are an error, after everything is written.
 func run(ctx context.Context, out io.Writer, root string) error {
 	columns, err := read(ctx, root)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// link returns the path of a page from the folder of the ledger.
+// link returns the path of a page, relative to the ledger's folder.
 func link(page string) string {
 	if name, ok := strings.CutPrefix(page, "docs/reference/"); ok {
 		return name
@@ -72,7 +72,7 @@ func link(page string) string {
 	return "../../" + page
 }
 
-// name is something that users can name, with the page that documents it. Its end is how the page writes it.
+// name is something that users can name, with the page that documents it. end is how the page writes it.
 type name struct{ text, page, end string }
 
 // check returns an error if the page does not document the name.

@@ -1,7 +1,7 @@
-// Package prometheus evaluates the alerts as Prometheus does, from the version of Prometheus that is pinned here.
+// Package prometheus evaluates the alerts as Prometheus does, using the Prometheus version that is pinned here.
 //
-// Prometheus' own packages evaluate queries and templates, and read the rule files.
-// Its package rules is not used: it brings the SDKs of three clouds.
+// Prometheus' own packages evaluate queries and templates, and read the rule files. The package rules is not used, because it brings in the
+// SDKs of three clouds.
 package prometheus
 
 import (
@@ -42,13 +42,13 @@ type alertTest struct {
 	} `yaml:"alert_rule_test"`
 }
 
-// firing is an alert that fires, without its name.
+// firing is a firing alert, without its name.
 type firing struct {
 	Labels      map[string]string `yaml:"exp_labels"`
 	Annotations map[string]string `yaml:"exp_annotations"`
 }
 
-// TestAlerts checks when the alerts fire, and what they say.
+// TestAlerts checks when the alerts fire, and their texts.
 func TestAlerts(t *testing.T) {
 	text, err := os.ReadFile(alertTests)
 	if err != nil {
@@ -101,7 +101,7 @@ func (test alertTest) run(t *testing.T, alerts []*alert, interval time.Duration)
 	}
 }
 
-// alert is a rule and what its expression returned.
+// alert is a rule with the results of its expression.
 type alert struct {
 	rule   rulefmt.Rule
 	query  template.QueryFunc
@@ -113,7 +113,7 @@ type active struct {
 	since time.Time
 }
 
-// parse reads the alerts of a rule file.
+// parse reads the alerts in a rule file.
 func parse(t *testing.T, file string, series *series) []*alert {
 	t.Helper()
 	groups, errs := rulefmt.ParseFile(file, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
@@ -143,7 +143,7 @@ func parse(t *testing.T, file string, series *series) []*alert {
 	return all
 }
 
-// evaluate notes what the expression returns at a time.
+// evaluate records what the expression returns at a time.
 func (a *alert) evaluate(t *testing.T, at time.Time) {
 	t.Helper()
 	vector, err := a.query(t.Context(), a.rule.Expr, at)
@@ -169,7 +169,7 @@ func (a *alert) evaluate(t *testing.T, at time.Time) {
 	}
 }
 
-// firing returns what fires, ordered by its labels.
+// firing returns the firing alerts, ordered by label.
 func (a *alert) firing(at time.Time) []firing {
 	var all []firing
 	for _, key := range slices.Sorted(maps.Keys(a.active)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// TestDashboard_queries checks that Prometheus parses the queries of the dashboard.
+// TestDashboard_queries checks that Prometheus can parse the dashboard's queries.
 func TestDashboard_queries(t *testing.T) {
 	text, err := os.ReadFile("../../config/grafana/echo-operator.json")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 )
 
-// series is a storage of all series of a test.
+// series stores all series in a test.
 type series struct {
 	all []storage.Series
 }

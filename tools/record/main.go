@@ -1,4 +1,4 @@
-// Record runs a command, and draws what it printed as an animated picture: the lines of the real run, at the times when they came.
+// Record runs a command, and draws its output as an animated picture: the lines of the real run, with their real timing.
 //
 // usage: record FILE COMMAND [ARGUMENT...]
 package main
@@ -34,7 +34,7 @@ func run(out io.Writer, arguments []string) error {
 	return os.WriteFile(arguments[0], []byte(picture(lines)), 0o600)
 }
 
-// line is a line of the output, and when it came.
+// line is a line of output, with the time when it was printed.
 type line struct {
 	text string
 	at   time.Duration
@@ -42,7 +42,7 @@ type line struct {
 
 // record runs a command, copies its output, and returns its lines.
 func record(out io.Writer, command []string) ([]line, error) {
-	interrupted := make(chan os.Signal, 1) // the command gets it, too, and ends
+	interrupted := make(chan os.Signal, 1) // the command gets the signal, too, and ends
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupted)
 	read, write, err := os.Pipe()
@@ -50,7 +50,7 @@ func record(out io.Writer, command []string) ([]line, error) {
 		return nil, err
 	}
 	defer func() { _ = read.Close() }()
-	process := exec.Command(command[0], command[1:]...) //nolint:noctx // it gets the signals of the terminal
+	process := exec.Command(command[0], command[1:]...) //nolint:noctx // the command gets the terminal's signals
 	process.Stdout, process.Stderr = write, write
 	began := time.Now()
 	err = process.Start()
@@ -69,6 +69,6 @@ func record(out io.Writer, command []string) ([]line, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	_ = read.Close() // a command that still writes ends
+	_ = read.Close() // a command that is still writing ends
 	return lines, errors.Join(err, process.Wait())
 }

@@ -37,7 +37,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRecord_longLines: a command whose lines are longer than a buffer is recorded whole, and a terminal that is closed ends it.
+// TestRecord_longLines: if a command's lines are longer than a buffer, they are recorded in full, and closing the terminal ends the
+// command.
 func TestRecord_longLines(t *testing.T) {
 	lines, err := record(io.Discard, []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"})
 	if err != nil || len(lines) != 2 || len(lines[0].text) != 300000 || lines[1].text != "end" {
@@ -50,7 +51,7 @@ func TestRecord_longLines(t *testing.T) {
 	}
 }
 
-// TestRun_failure: a demo that failed leaves the previous picture.
+// TestRun_failure: a failed demo leaves the previous picture unchanged.
 func TestRun_failure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.svg")
 	for _, arguments := range [][]string{{file}, {file, "sh", "-c", "echo a; exit 3"}, {file, "./nothing"}} {

@@ -9,13 +9,13 @@ import (
 
 const (
 	columns, rows      = 100, 28          // of the terminal
-	columnWidth        = 8.4              // of a monospaced font of 14 pixels
+	columnWidth        = 8.4              // in a 14-pixel monospaced font
 	lineHeight, margin = 19, 16           // in pixels
 	longestPause       = 2 * time.Second  // a longer wait takes this long in the picture
-	shownAtTheEnd      = 15 * time.Second // before it begins again
+	shownAtTheEnd      = 15 * time.Second // before it starts again
 )
 
-// picture draws lines as a terminal that scrolls, in SVG, without scripts. Only pauses are shortened.
+// picture draws lines as a scrolling terminal, in SVG, without scripts. It shortens only pauses.
 func picture(lines []line) string {
 	lines = wrapped(lines)
 	times, total := shortened(lines)
@@ -43,7 +43,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 `, width, height, width, height, offset(len(lines)), total.Seconds(), steps.String(), margin, margin, width-2*margin, rows*lineHeight, text.String())
 }
 
-// offset returns where the lines are when a number of them has been printed: the last one is in the last row.
+// offset returns the vertical position of the lines once the given number of them has been printed: the last one is in the last row.
 func offset(printed int) int { return (rows-printed)*lineHeight - lineHeight/4 }
 
 // shortened returns when each line appears in the picture, and how long the picture takes.
@@ -72,7 +72,7 @@ func wrapped(lines []line) []line {
 	return all
 }
 
-// class marks the lines that the demo begins a step with, and the commands that it shows.
+// class marks the lines that start a step of the demo, and the commands that it shows.
 func class(text string) string {
 	switch {
 	case strings.HasPrefix(text, "=== "), strings.HasPrefix(text, "--- "):

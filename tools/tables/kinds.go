@@ -24,7 +24,7 @@ func tableOf(all []desired.Kind) string {
 		rows.String() + "\t}\n}\n"
 }
 
-// rightsOn returns a package without code, with the markers from which the role of the operator is generated.
+// rightsOn returns a package without code, with the markers from which the operator's role is generated.
 func rightsOn(all []desired.Kind) string {
 	var markers strings.Builder
 	for _, k := range all {
@@ -33,7 +33,7 @@ func rightsOn(all []desired.Kind) string {
 	return generated + "package controllers\n\n" + markers.String()
 }
 
-// schemaTypes returns the names in schemas of the Go types of kinds, of those that every cluster serves or of the others.
+// schemaTypes returns the names that the kinds' Go types have in schemas, either for the kinds that every cluster serves or for the others.
 func schemaTypes(optional bool) string {
 	var names strings.Builder
 	for _, k := range desired.Table() {
@@ -45,7 +45,7 @@ func schemaTypes(optional bool) string {
 	return names.String()
 }
 
-// schemaName returns the name of a Go type in a schema: the host of its package is written backwards.
+// schemaName returns the name of a Go type in a schema: the host name in its package path is reversed.
 func schemaName(of reflect.Type) string {
 	host, path, _ := strings.Cut(of.PkgPath(), "/")
 	parts := strings.Split(host, ".")

@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// TestEdits_filesAreCurrent: the tests of who reads these files rely on it.
+// TestEdits_filesAreCurrent: other packages' tests that read these files rely on it.
 func TestEdits_filesAreCurrent(t *testing.T) {
 	for name, edit := range edits(root) {
 		before := read(t, name)
@@ -27,7 +27,7 @@ func TestEdits_filesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestSchemaTypes_areInTheSchemas: without its schema the operator cannot compare a child.
+// TestSchemaTypes_areInTheSchemas: without its schema, the operator cannot compare a child.
 func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	for file, optional := range map[string]bool{"schema.yaml": false, "schema_gateway.yaml": true} {
 		text := read(t, "internal/children/apply/"+file)
@@ -39,7 +39,7 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
-// TestDocs_nameEveryKind: docs/reference/echo.md says which objects an Echo has.
+// TestDocs_nameEveryKind: docs/reference/echo.md lists the objects that an Echo has.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {

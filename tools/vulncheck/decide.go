@@ -18,7 +18,7 @@ type exception struct {
 	until time.Time
 }
 
-// parseExceptions reads a list in YAML. Each exception needs all fields, and there is one for each ID.
+// parseExceptions reads a YAML list. Each exception needs all fields, and each ID has only one exception.
 func parseExceptions(content []byte) ([]exception, error) {
 	var exceptions []exception
 	if err := yaml.UnmarshalStrict(content, &exceptions); err != nil {
@@ -46,7 +46,7 @@ func parseExceptions(content []byte) ([]exception, error) {
 	return exceptions, nil
 }
 
-// decide returns why the programs must not ship: vulnerabilities without an exception, or that the project's own code reaches, and
+// decide returns why the programs must not ship: vulnerabilities that have no exception or that the project's own code reaches, and
 // exceptions that have expired or that no scan needs.
 func decide(scans []scan, exceptions []exception, now time.Time) []string {
 	var problems []string
@@ -85,7 +85,7 @@ func describe(name string, found finding) string {
 		name, found.id, found.module, found.version, fix, found.symbol, found.effect, by)
 }
 
-// outdated returns a warning if a database is older than 30 days, and nothing otherwise.
+// outdated returns a warning if a database is older than 30 days, and otherwise "".
 func outdated(scans []scan, now time.Time) string {
 	for _, each := range scans {
 		if age := int(now.Sub(each.database).Hours() / 24); age > 30 {

@@ -1,9 +1,9 @@
-// vulncheck decides, from what govulncheck found in the programs that ship, whether they have known vulnerabilities.
+// vulncheck determines from the govulncheck results for the shipped programs whether they have known vulnerabilities.
 //
 // usage: vulncheck EXCEPTIONS OWN THIRD-PARTY
 //
-// EXCEPTIONS is a file in YAML. OWN and THIRD-PARTY are folders with the JSON that govulncheck printed, a file for each scan: of the
-// project's programs, and of programs of others that ship with them.
+// EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are folders with govulncheck's JSON output, one file per scan: OWN for the project's
+// programs, and THIRD-PARTY for other projects' programs that ship with them.
 package main
 
 import (
@@ -55,7 +55,7 @@ func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
 	return append(scans, others...), exceptions, err
 }
 
-// readScans reads the files of a folder. It fails if there are none.
+// readScans reads the files in a folder. It fails if there are none.
 func readScans(folder string, own bool) ([]scan, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 // scan is what govulncheck found in programs.
 type scan struct {
 	name     string
-	own      bool      // the programs are the project's
+	own      bool      // whether the programs are the project's
 	database time.Time // when it was modified
-	findings []finding // the one that matters most for each ID, ordered by ID
+	findings []finding // the most important one for each ID, ordered by ID
 }
 
-// finding is a vulnerability of a package that programs contain.
+// finding is a vulnerability in a package that programs contain.
 type finding struct {
 	id      string
 	module  string
 	version string
 	fixed   string // empty: in no version
 	symbol  string
-	caller  string // in source code: who calls it first
+	caller  string // in source code: the first caller
 	effect  effect
 }
 
@@ -35,8 +35,8 @@ type finding struct {
 type effect int
 
 const (
-	imported effect = iota // the package is part of the programs; what is vulnerable in it is not
-	linked                 // the symbol is part of the programs; whether it is called is unknown
+	imported effect = iota // the programs contain the package, but not its vulnerable part
+	linked                 // the programs contain the symbol, but whether they call it is unknown
 	reached                // the code calls the symbol
 )
 
@@ -44,7 +44,7 @@ func (effect effect) String() string {
 	return [...]string{"imported", "linked", "reached"}[effect]
 }
 
-// message is a part of govulncheck's JSON, as far as it is read: see golang.org/x/vuln/internal/govulncheck.
+// message is the part of govulncheck's JSON that is read: see golang.org/x/vuln/internal/govulncheck.
 type message struct {
 	Config *struct {
 		ProtocolVersion string    `json:"protocol_version"`
@@ -59,7 +59,7 @@ type message struct {
 	}
 }
 
-// frame is a call. The first frame of a trace is in the vulnerable module, and the last one is where the calls begin.
+// frame is a call. The first frame of a trace is in the vulnerable module. The calls begin at the last one.
 type frame struct {
 	Module, Version, Package, Function, Receiver string
 }
@@ -71,7 +71,7 @@ func (frame frame) symbol() string {
 	return fmt.Sprintf("%s.%s", frame.Package, frame.Function)
 }
 
-// parseScan reads govulncheck's JSON. Vulnerabilities of modules whose vulnerable packages are not part of the programs are left out.
+// parseScan reads govulncheck's JSON. It leaves out vulnerabilities in modules whose vulnerable packages are not part of the programs.
 func parseScan(content []byte) (scan, error) {
 	messages, err := decode(content)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package collector is a collector of OpenTelemetry for tests. It keeps what it receives by OTLP over HTTP, as protobuf.
+// Package collector implements an OpenTelemetry collector for tests. It keeps what it receives using OTLP over HTTP, as protobuf.
 package collector
 
 import (
@@ -25,7 +25,8 @@ type Collector struct {
 	spans    []*tracepb.Span
 }
 
-// New returns a collector that is not started. It responds by a function after it has kept the request, and with 200 if that is nil.
+// New returns a collector that is not started. After it has kept a request, it calls a function to respond. If the function is nil, it
+// responds with 200.
 func New(respond http.HandlerFunc) *Collector {
 	c := &Collector{respond: respond}
 	c.Server = httptest.NewUnstartedServer(c)
@@ -60,7 +61,7 @@ func (c *Collector) keep(r *http.Request, export *collectorpb.ExportTraceService
 	}
 }
 
-// Requests returns the requests so far.
+// Requests returns the requests received so far.
 func (c *Collector) Requests() []*http.Request {
 	c.lock.Lock()
 	defer c.lock.Unlock()

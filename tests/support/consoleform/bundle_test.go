@@ -24,7 +24,7 @@ func shipped(t *testing.T) bundle.Bundle {
 	return b
 }
 
-// schemaOf returns the schema of the bundle, without the status, as the form has it.
+// schemaOf returns the bundle's schema without the status, as the form uses it.
 func schemaOf(t *testing.T) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(root + "/bundle/manifests/example.com_echoes.yaml")
@@ -38,8 +38,8 @@ func schemaOf(t *testing.T) map[string]any {
 	return schema
 }
 
-// TestForm_explainsEachField: the form titles a field without a descriptor by its name in YAML, and adds the help of the schema, which has
-// none for the types of Kubernetes.
+// TestForm_explainsEachField: if a field has no descriptor, the form uses its YAML name as the title and adds the help text in the schema.
+// The schema has none for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
 	described := map[string]bundle.Descriptor{}
 	descriptors := shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors
@@ -60,7 +60,7 @@ func TestForm_explainsEachField(t *testing.T) {
 	}
 }
 
-// TestPage_leavesOutListsInLists: docs/reference/console.md says so.
+// TestPage_leavesOutListsInLists: docs/reference/console.md documents this.
 func TestPage_leavesOutListsInLists(t *testing.T) {
 	var missing []string
 	for _, d := range shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
@@ -73,7 +73,7 @@ func TestPage_leavesOutListsInLists(t *testing.T) {
 	}
 }
 
-// TestForm_postsWhatWasTouched: who only gives a name posts the first example and the defaults of the groups that every Echo has.
+// TestForm_postsWhatWasTouched: a user who only sets a name posts the first example and the defaults of the groups that every Echo has.
 func TestForm_postsWhatWasTouched(t *testing.T) {
 	examples, err := shipped(t).Examples()
 	if err != nil {
@@ -90,7 +90,7 @@ func TestForm_postsWhatWasTouched(t *testing.T) {
 	}
 }
 
-// TestResources_reachPods: the log of an echo server, and of a check, is reached by its pod.
+// TestResources_reachPods: users reach the log of an echo server, or of a check, through its pod.
 func TestResources_reachPods(t *testing.T) {
 	text, err := os.ReadFile(root + "/bundle/manifests/echo-operator.clusterserviceversion.yaml")
 	if err != nil {

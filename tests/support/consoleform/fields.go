@@ -22,8 +22,8 @@ func Fields(spec map[string]any, descriptors []bundle.Descriptor) []string {
 	return shown(spec, "", widgets)[1:]
 }
 
-// shown returns the path of a field and the paths in it. There are none if the field is hidden, or has nothing that the form can show: it
-// cannot show a union, such as IntOrString, and a map.
+// shown returns the path of a field and the paths in it. It returns none if the field is hidden, or has nothing that the form can show: the
+// form cannot show a union, such as IntOrString, or a map.
 //
 // console-shared/src/components/dynamic-form/utils.ts: hasNoFields; fields.tsx: CustomSchemaField
 func shown(schema map[string]any, path string, widgets map[string][]string) []string {
@@ -35,7 +35,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 	properties, _ := schema["properties"].(map[string]any)
 	items, _ := schema["items"].(map[string]any)
 	switch {
-	case slices.Contains(own, tectonic+"resourceRequirements"): // shows a group by itself
+	case slices.Contains(own, tectonic+"resourceRequirements"): // this widget shows its own group
 		return []string{path}
 	case items != nil:
 		inside = shown(items, path+"[0]", widgets)
@@ -54,7 +54,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 	return append([]string{path}, inside...)
 }
 
-// OnPage reports whether the page of an object shows the field of a descriptor. It ignores lists in lists.
+// OnPage reports whether an object's page shows a descriptor's field. The page ignores lists in lists.
 //
 // operator-lifecycle-manager/src/components/descriptors/utils.ts: groupDescriptorDetails; const.ts: REGEXP_NESTED_ARRAY_PATH
 func OnPage(d bundle.Descriptor) bool {

@@ -1,11 +1,12 @@
-// Package consoleform has the rules of the OpenShift console for the bundle, for an Echo in its form, and for a quick start. Each names
-// its file in github.com/openshift/console, below frontend/packages, as of August 2026, or in the library that the console uses.
+// Package consoleform implements the OpenShift console's rules for the bundle, for an Echo in its form, and for a quick start. Each
+// function names its source: a file in github.com/openshift/console, below frontend/packages, from August 2026, or a file in a library that
+// the console uses.
 package consoleform
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Posted returns what the form posts if it holds some data: the defaults of the schema are added, and then what is empty is removed. The
-// data stays as it is.
+// Posted returns what the form posts if it holds some data: the schema's defaults are added, and then everything empty is removed. Posted
+// does not modify the data.
 //
 // operator-lifecycle-manager/src/components/operand/operand-form.tsx: processFormData
 func Posted(schema, data, sample map[string]any) map[string]any {
@@ -14,8 +15,8 @@ func Posted(schema, data, sample map[string]any) map[string]any {
 	return posted
 }
 
-// prune returns a value without what is empty. The sample with which the form began spares what is empty where it has an empty value, and
-// also where it has a number or a boolean.
+// prune returns a value without its empty parts. An empty part stays if the sample that the form started with has an empty value there, or
+// a number or a boolean.
 //
 // console-shared/src/components/dynamic-form/utils.ts: prune
 func prune(value, sample any) any {
@@ -60,7 +61,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isSpared is definedAndEmpty: for lodash, numbers and booleans are empty.
+// isSpared is definedAndEmpty: to lodash, numbers and booleans are empty.
 func isSpared(sample any) bool {
 	switch sample.(type) {
 	case nil:
@@ -72,7 +73,7 @@ func isSpared(sample any) bool {
 	}
 }
 
-// fill adds defaults to a value. An object gets all its objects, so that the form can show their fields.
+// fill adds defaults to a value. An object gets all its nested objects, so that the form can show their fields.
 //
 // github.com/rjsf-team/react-jsonschema-form, packages/core/src/utils.js: computeDefaults, mergeDefaultsWithFormData
 func fill(schema map[string]any, value any) any {
@@ -95,7 +96,7 @@ func fill(schema map[string]any, value any) any {
 	return value
 }
 
-// begun returns the value of a field that is not set.
+// begun returns the initial value of a field that is not set.
 func begun(schema map[string]any) any {
 	least, _ := schema["minItems"].(float64)
 	switch {

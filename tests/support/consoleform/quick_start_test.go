@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// quickStart returns the texts of the quick start that the operator creates.
+// quickStart returns the texts in the quick start that the operator creates.
 func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	t.Helper()
 	objects, err := openshift.ConsoleObjects(true)
@@ -35,7 +35,7 @@ func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	return start.Spec
 }
 
-// textsOf returns all texts that the console takes for Markdown.
+// textsOf returns all texts that the console treats as Markdown.
 func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	texts := []string{spec.Introduction, spec.Conclusion}
 	for _, task := range spec.Tasks {
@@ -44,7 +44,7 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	return texts
 }
 
-// TestQuickStart_canBeCopied: each block is YAML of an Echo, whole or a part, and each command reaches the Echo of the first task.
+// TestQuickStart_canBeCopied: each block is an Echo's YAML, complete or in part, and each command reaches the Echo of the first task.
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
 	for _, text := range textsOf(quickStart(t)) {
@@ -68,8 +68,8 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 	}
 }
 
-// pages lists what the console calls its pages, buttons and fields, and where the first step of a task may begin: the menu is there on
-// each page, a project bar is not.
+// pages lists the console's names for its pages, buttons and fields, and where the first step of a task may begin: each page has the menu,
+// but not every page has a project bar.
 func pages() (words, begin []string) {
 	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}
 	ofPod, ofOperator := []string{"Terminal"}, []string{"Echo Operator", "Echo", "Create Echo", "Name", "Create", "first"}

@@ -14,22 +14,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Start starts an API server that enforces the permissions for owner references, as OpenShift does. Its environment must be stopped,
+// Start starts an API server that enforces the permissions for owner references, as OpenShift does. The caller must stop its environment,
 // even if it was started only partly.
 func Start(crds ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.APIServer) {}, crds...)
 }
 
-// StartWith starts such an API server with other arguments.
+// StartWith starts such an API server with additional arguments.
 func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
+		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the first one's files behind
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
-		Set("service-cluster-ip-range", "10.0.0.0/16") // for thousands of Services
+		Set("service-cluster-ip-range", "10.0.0.0/16") // enough for thousands of Services
 	configure(env.ControlPlane.GetAPIServer())
 	env.ControlPlane.Etcd = &envtest.Etcd{}
-	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // for their history, and that of their pods
+	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // enough for their history, and their pods' history
 	if _, err := env.Start(); err != nil {
 		return env, fmt.Errorf("starting the API server that make builds: %w", err)
 	}
@@ -45,7 +45,7 @@ func Manifest[T client.Object](path string, object T) (T, error) {
 	return object, yaml.UnmarshalStrict(text, object)
 }
 
-// Grant grants a user permissions in a namespace, or in all namespaces if it is empty.
+// Grant grants a user permissions in a namespace, or in all namespaces if the namespace is empty.
 func Grant(ctx context.Context, c client.Client, user, namespace string, rules []rbacv1.PolicyRule) error {
 	name := metav1.ObjectMeta{GenerateName: "granted-", Namespace: namespace}
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}

@@ -1,5 +1,5 @@
-// Package fakecluster is a fake API server whose cache may hold another state: for errors and delays that a real API server cannot be made
-// to have.
+// Package fakecluster implements a fake API server whose cache may hold a different state, for errors and delays that a real API server
+// cannot be made to have.
 package fakecluster
 
 import (
@@ -33,20 +33,20 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World is a fake API server, of which the cache may hold another state. It is used for errors and delays that a real API server
-// cannot be made to have.
+// World is a fake API server whose cache may hold a different state. It is for errors and delays that a real API server cannot be made to
+// have.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  controllers.Dependencies
-	// Writes are the methods and kinds of the writes that the server got.
+	// Writes are the methods and kinds of the writes that the server received.
 	Writes []string
-	// Fail returns the error of a write, nil if it succeeds.
+	// Fail returns the error for a write, or nil if the write succeeds.
 	Fail func(write string) error
 
 	recorder *events.FakeRecorder
 }
 
-// New returns a world in which cache and API server hold the same objects.
+// New returns a world in which the cache and the API server hold the same objects.
 func New(t *testing.T, objects ...client.Object) *World {
 	t.Helper()
 	w := NewLate(t, objects, objects)
@@ -55,7 +55,7 @@ func New(t *testing.T, objects ...client.Object) *World {
 	return w
 }
 
-// NewLate returns a world whose cache holds other objects than its API server.
+// NewLate returns a world whose cache holds different objects than its API server.
 func NewLate(t *testing.T, cached, live []client.Object) *World {
 	t.Helper()
 	w := &World{recorder: events.NewFakeRecorder(100), Fail: func(string) error { return nil }}
@@ -73,10 +73,10 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 	return w
 }
 
-// testSchema is read once: it takes as long as many tests.
+// testSchema is read once, because reading it takes as long as many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
-// FailOn makes the writes of a name fail.
+// FailOn makes the writes with a given name fail.
 func (w *World) FailOn(name string, err error) {
 	w.Fail = func(write string) error {
 		if write == name {
@@ -104,7 +104,7 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 		WithInterceptorFuncs(w.interceptor()).Build()
 }
 
-// interceptor keeps the writes, and lets them fail.
+// interceptor records the writes, and can make them fail.
 func (w *World) interceptor() interceptor.Funcs {
 	write := func(name string) error {
 		w.Writes = append(w.Writes, name)
@@ -118,7 +118,7 @@ func (w *World) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if patch.Type() == types.ApplyPatchType { // what is applied is tested with a real API server
+			if patch.Type() == types.ApplyPatchType { // apply is tested with a real API server
 				body, err := patch.Data(object)
 				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
 			}
@@ -157,13 +157,13 @@ func StoredEcho(changes ...func(*v1.Echo)) *v1.Echo {
 	}}, changes...)...)
 }
 
-// OwnedService returns the Service of an Echo as the API server would hold it.
+// OwnedService returns an Echo's Service as the API server would hold it.
 func OwnedService(owner client.Object) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "service-uid",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// echoPodLabels returns the labels of the pods of the Deployment of Echo "x".
+// echoPodLabels returns the labels of the pods in Echo "x"'s Deployment.
 func echoPodLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
@@ -178,7 +178,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod on node "n" that asks for a companion of Echo "x", as the cache holds it.
+// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache holds it.
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},

@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// ErrRefused is the error of requests that fail.
+// ErrRefused is the error that failing requests return.
 var ErrRefused = errors.New("refused")
 
-// Fallible makes the reads of a world count, and one of them fail.
+// Fallible counts the reads of a world, and makes one of them fail.
 type Fallible struct {
-	// Reads are the reads so far.
+	// Reads is the number of reads so far.
 	Reads []string
-	// Fails is which read fails, counted from 1; none if it is 0.
+	// Fails is the number of the read that fails, from 1. 0 means that none fails.
 	Fails int
 }
 
@@ -29,7 +29,7 @@ func (f *Fallible) read(what string) error {
 	return nil
 }
 
-// Over returns a client that reads from another one. where tells the cache from the API server.
+// Over returns a client that reads from another one. where distinguishes the cache from the API server.
 func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -47,7 +47,7 @@ func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	})
 }
 
-// FailRead makes a read of a world fail, counted from 1.
+// FailRead makes one of a world's reads fail, counted from 1.
 func (w *World) FailRead(number int) *Fallible {
 	f := &Fallible{Fails: number}
 	w.Cache = f.Over(w.Cache, "cache")

@@ -1,4 +1,4 @@
-// Package fences reads the fenced commands of the documentation, for the suites that run them and for the check that each is run.
+// Package fences reads the fenced commands in the documentation, for the suites that run them and for the check that each is run.
 package fences
 
 import (
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Fence is a fenced block of a page.
+// Fence is a fenced block on a page.
 type Fence struct {
-	// Line is the line that opens it, from 1.
+	// Line is the number of the line that opens it, from 1.
 	Line     int
 	Language string
 	// Text is its content, without the indentation of a list.
 	Text string
-	// Reason is why it is not run, from its mark.
+	// Reason is the reason in its mark why it is not run.
 	Reason string
 }
 
@@ -43,14 +43,14 @@ func Parse(page string) []Fence {
 	return all
 }
 
-// HasCommands says whether a fence has commands: a script, or a terminal session, in which "$ " precedes each command.
+// HasCommands reports whether a fence contains commands: a script, or a terminal session, in which "$ " precedes each command.
 func (f *Fence) HasCommands() bool {
 	return slices.Contains([]string{"sh", "bash", "console", "shell"}, f.Language) || f.isSession()
 }
 
 func (f *Fence) isSession() bool { return strings.HasPrefix(f.Text, "$ ") }
 
-// After returns the first commands after some words of a page, or none.
+// After returns the first commands after some words on a page, or none.
 func After(page, words string) []Fence {
 	before, _, found := strings.Cut(page, words)
 	if !found {
@@ -65,7 +65,7 @@ func After(page, words string) []Fence {
 	return nil
 }
 
-// Section returns the fences below a heading, up to the next one of its level or above.
+// Section returns the fences below a heading, up to the next heading of the same or a higher level.
 func Section(page, heading string) []Fence {
 	before, rest, found := strings.Cut("\n"+page, "\n"+heading+"\n")
 	if !found {
@@ -79,10 +79,10 @@ func Section(page, heading string) []Fence {
 	return slices.DeleteFunc(Parse(page), func(f Fence) bool { return f.Line < first || f.Line > last })
 }
 
-// Step is a script with the output that the page shows of it, which may be empty.
+// Step is a script with the output that the page shows for it, which may be empty.
 type Step struct{ Commands, Output string }
 
-// Steps returns the commands of fences that are not marked, each with the output that a session or the next fence shows.
+// Steps returns the commands in fences that are not marked, each with the output that a session or the next fence shows.
 func Steps(all []Fence) []Step {
 	var steps []Step
 	for i, f := range all {
@@ -104,7 +104,7 @@ func Steps(all []Fence) []Step {
 	return steps
 }
 
-// cutCommand separates a command, which a backslash continues on the next line, from its output.
+// cutCommand separates a command from its output. A backslash continues a command on the next line.
 func cutCommand(session string) (command, output string) {
 	for {
 		line, rest, _ := strings.Cut(session, "\n")

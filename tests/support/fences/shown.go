@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Missing returns the first line that the page shows of the output of a step and that its output does not have, or "". Addresses, times,
-// versions, identifiers and the generated names of pods differ in each run, and "..." stands for what is left out.
+// Missing returns the first line of output that the page shows but the step did not print, or "". Addresses, times, versions, identifiers
+// and the generated names of pods differ in each run, and "..." stands for omitted text.
 func (s *Step) Missing(output string) string {
 	for line := range strings.Lines(s.Output) {
 		line = strings.TrimSpace(line)
@@ -20,7 +20,7 @@ func (s *Step) Missing(output string) string {
 	return ""
 }
 
-// pattern returns the regular expression of a line, with a placeholder for each part that differs.
+// pattern returns the regular expression for a line, with a placeholder for each part that differs.
 func pattern(line string) string {
 	differs := regexp.MustCompile(`\.\.\.|\d+\.\d+\.\d+\.\d+(:\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z|\bv0\.1\.0\b|\b\d+(ms|s|m)\b|` +
 		`"[0-9a-f]{16}"|-[0-9a-z]{8,10}-[0-9a-z]{5}\b|\s+`)

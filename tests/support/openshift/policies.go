@@ -1,4 +1,4 @@
-// Package openshift has a stand-in for what OpenShift asks of pods.
+// Package openshift contains a stand-in for OpenShift's requirements for pods.
 package openshift
 
 import (

@@ -1,2 +1,2 @@
-// Package realcluster starts, drives and shows what suites need on a cluster with nodes: kubectl, probers, Prometheus, hollow nodes.
+// Package realcluster starts, controls and reports on what suites need on a cluster with nodes: kubectl, probers, Prometheus, hollow nodes.
 package realcluster

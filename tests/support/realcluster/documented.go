@@ -19,16 +19,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Reader is a person who follows the documentation: in one shell, with a namespace of the test cluster and kubectl echo.
+// Reader is a person who follows the documentation: in one shell, with a namespace on the test cluster, and with kubectl echo.
 type Reader struct {
-	// Namespace is the namespace of the context.
+	// Namespace is the context's namespace.
 	Namespace string
-	// Replace has pairs of what a page says and what takes its place, such as placeholders.
+	// Replace contains pairs of a text on a page and its replacement, for example for a placeholder.
 	Replace []string
 }
 
 // Follow runs commands in order, and expects that each succeeds and prints what the page shows. A port-forward stays open until the last
-// command has ended, on another port of this machine than the page says. It returns what the commands printed.
+// command has ended, on a different local port than on the page. Follow returns what the commands printed.
 func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
@@ -51,7 +51,7 @@ func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	var printed []string
 	for i := range steps {
 		output, err := os.ReadFile(filepath.Join(folder, fmt.Sprint(i)))
-		if err != nil { // the shell has ended before
+		if err != nil { // the shell exited early
 			break
 		}
 		GinkgoWriter.Printf("$ %s%s\n", steps[i].Commands, output)
@@ -82,7 +82,7 @@ func version() string {
 	return strings.TrimSpace(string(text))
 }
 
-// ports returns replacements of the local ports of port-forwards by free ones of this machine.
+// ports returns replacements of port-forwards' local ports with free ports of this machine.
 func ports(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	forward := regexp.MustCompile(`(?m)^kubectl port-forward .* (\d+)(:?\d*)( &)?( +#.*)?$`)
@@ -100,8 +100,8 @@ func ports(ctx context.Context, steps []fences.Step) []string {
 	return replacements
 }
 
-// runnable returns commands that end: a port-forward runs in the background, a watch is ended, and a wait is as long as a busy machine
-// needs.
+// runnable returns commands that terminate: it runs a port-forward in the background, ends a watch, and makes a wait as long as a busy
+// machine needs.
 func runnable(commands string) string {
 	lines := strings.Split(commands, "\n")
 	for i, line := range lines {

@@ -19,10 +19,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// HollowLabel is the label and the taint of nodes without a kubelet. The value of the label tells them apart.
+// HollowLabel is the label and the taint of nodes without a kubelet. Each node has a different value.
 const HollowLabel = "echo-operator-test/hollow"
 
-// OnHollowNode has the pods of an Echo run on the hollow node of a label.
+// OnHollowNode makes an Echo's pods run on the hollow node with a label value.
 func OnHollowNode(label string) func(*v1.Echo) {
 	return func(e *v1.Echo) {
 		e.Spec.NodeSelector = map[string]v1.LabelValue{HollowLabel: v1.LabelValue(label)}
@@ -48,7 +48,7 @@ func CreateHollowNode(ctx context.Context, c client.Client, label string) string
 	return node.Name
 }
 
-// StartHollowKubelet starts kwok, which does for hollow nodes what a kubelet does. It ends with the test.
+// StartHollowKubelet starts kwok, which stands in for the kubelet on hollow nodes. It ends with the test.
 func StartHollowKubelet(ctx context.Context) *gexec.Session {
 	GinkgoHelper()
 	arguments, err := kwok.Arguments(ctx, support.Root(), os.Getenv("KUBECONFIG"))

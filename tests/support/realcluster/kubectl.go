@@ -17,7 +17,7 @@ func Kubectl(ctx context.Context, arguments ...string) string {
 	return KubectlInput(ctx, "", arguments...)
 }
 
-// TryKubectl runs kubectl, and returns its standard output and an error with what it wrote to standard error. Eventually tries it again.
+// TryKubectl runs kubectl, and returns its standard output, and an error that contains its standard error. Eventually retries it.
 func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return tryInput(ctx, "", arguments...)
 }

@@ -20,7 +20,7 @@ import (
 // Prober is a pod that sends requests to echo servers. It runs tests/programs/prober.
 type Prober struct{ namespace, pod string }
 
-// Seen is the summary of a prober.
+// Seen is a prober's summary.
 type Seen struct {
 	Requests int
 	Failed   int
@@ -28,7 +28,7 @@ type Seen struct {
 	Pods     map[string]int
 }
 
-// Image returns the name with digest of an image that the make target of the suite has built.
+// Image returns the name and digest of an image that the suite's make target has built.
 func Image(name string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(os.Getenv("IMAGES"), name))

@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ProcessOf returns the process of a pod with one container, nil if it is on another machine or this user may not kill it.
+// ProcessOf returns the process of a one-container pod, or nil if the process is on another machine or this user may not kill it.
 func ProcessOf(pod *corev1.Pod) *os.Process {
 	GinkgoHelper()
 	return ProcessIn(&pod.Status.ContainerStatuses[0])
 }
 
-// ProcessIn is like ProcessOf for a container.
+// ProcessIn is like ProcessOf, for a given container.
 func ProcessIn(container *corev1.ContainerStatus) *os.Process {
 	GinkgoHelper()
 	_, id, _ := strings.Cut(container.ContainerID, "://")
@@ -26,7 +26,7 @@ func ProcessIn(container *corev1.ContainerStatus) *os.Process {
 	for _, path := range groups {
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
-			continue // such as one that has ended meanwhile
+			continue // for example because it has ended in the meantime
 		}
 		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		Expect(err).NotTo(HaveOccurred())

@@ -14,11 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// Prometheus is a Prometheus on the test cluster.
+// Prometheus is a Prometheus instance on the test cluster.
 type Prometheus struct{ namespace string }
 
-// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator asks for its API only at its start.
-// What has TestLabel is left to the suite to delete.
+// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator checks for its API only at start. The
+// suite must delete objects with TestLabel.
 func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	GinkgoHelper()
 	p := Prometheus{namespace}
@@ -36,25 +36,25 @@ func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	return p
 }
 
-// Sample is a time series in the result of a query.
+// Sample is a time series in a query result.
 type Sample struct {
 	Metric map[string]string `json:"metric"`
 	Value  [2]any            `json:"value"` // Unix time, and the value as a text
 }
 
-// Query returns the result of a query now.
+// Query returns a query's current result.
 func (p Prometheus) Query(ctx context.Context, g Gomega, expression string) []Sample {
 	return p.get(ctx, g, "query?query="+url.QueryEscape(expression)).Result
 }
 
-// Alert is an alert that is pending or fires.
+// Alert is a pending or firing alert.
 type Alert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	State       string            `json:"state"`
 }
 
-// Firing returns the names of the alerts of the operator that fire, each once.
+// Firing returns the names of the operator's firing alerts, each once.
 func (p Prometheus) Firing(ctx context.Context, g Gomega) map[string]Alert {
 	found := map[string]Alert{}
 	for _, a := range p.get(ctx, g, "alerts").Alerts {
@@ -65,26 +65,26 @@ func (p Prometheus) Firing(ctx context.Context, g Gomega) map[string]Alert {
 	return found
 }
 
-// Target is an endpoint that Prometheus reads.
+// Target is an endpoint that Prometheus scrapes.
 type Target struct {
 	Labels    map[string]string `json:"labels"`
 	Health    string            `json:"health"`
 	LastError string            `json:"lastError"`
 }
 
-// Targets returns all endpoints that Prometheus reads.
+// Targets returns all endpoints that Prometheus scrapes.
 func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
 	return p.get(ctx, g, "targets?state=active").ActiveTargets
 }
 
-// data is the data in a response of Prometheus. Each path fills in a part.
+// data is the data in a Prometheus response. Each path fills in a part.
 type data struct {
 	Result        []Sample `json:"result"`
 	Alerts        []Alert  `json:"alerts"`
 	ActiveTargets []Target `json:"activeTargets"`
 }
 
-// get asks Prometheus through the API server.
+// get sends a request to Prometheus through the API server.
 func (p Prometheus) get(ctx context.Context, g Gomega, path string) data {
 	output, err := TryKubectl(ctx, "get", "--raw", "/api/v1/namespaces/"+p.namespace+"/services/prometheus-operated:web/proxy/api/v1/"+path)
 	g.Expect(err).NotTo(HaveOccurred())

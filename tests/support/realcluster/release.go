@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// WaitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
+// WaitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
 const WaitTimeout = "--timeout=3m"
 
 // ReleasedVersion returns the version of a throwaway release, by its index. tools/release/throwaway builds them.
@@ -24,12 +24,13 @@ func ReleasedVersion(order int) string {
 	return versions[order]
 }
 
-// ReleasedFile returns the path of a file of a release.
+// ReleasedFile returns the path of a file in a release.
 func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a text in a page of a release. Files of a release are those of the throwaway one.
+// Documented returns the first commands after a text on a page of a release. Release files in them are replaced with those of the throwaway
+// release.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))
@@ -41,7 +42,7 @@ func Documented(version, page, after string) string {
 		ReleasedFile("")+"/").Replace(found[0].Text)
 }
 
-// Changed returns a text in which a part, which must exist, is replaced.
+// Changed returns a text with one part replaced. The part must exist.
 func Changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))
@@ -68,7 +69,7 @@ func ProbeSample(ctx context.Context) Prober {
 	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
-// SamplePods returns the names of the pods of the sample.
+// SamplePods returns the names of the sample's pods.
 func SamplePods(ctx context.Context) string {
 	GinkgoHelper()
 	return Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")

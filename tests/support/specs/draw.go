@@ -1,4 +1,4 @@
-// Package specs draws specs of Echoes at random, by their schema.
+// Package specs draws random Echo specs that follow the schema.
 package specs
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// Schema is a schema of a CustomResourceDefinition.
+// Schema is the schema in a CustomResourceDefinition.
 type Schema = apiextensionsv1.JSONSchemaProps
 
-// Read returns the schema of the spec of Echoes from the file of the CustomResourceDefinition.
+// Read returns the schema of an Echo's spec from the CustomResourceDefinition's file.
 func Read(file string) (*Schema, error) {
 	crd, err := controlplane.Manifest(file, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {
@@ -41,7 +41,7 @@ func (f Field) child(name string, schema *Schema) Field {
 	return Field{append(slices.Clone(f.Path), name), schema}
 }
 
-// Draw draws a spec of up to so many fields.
+// Draw draws a spec with up to the given number of fields.
 func Draw(t *rapid.T, spec *Schema, most int) map[string]any {
 	drawn := map[string]any{}
 	for range rapid.IntRange(1, most).Draw(t, "fields") {
@@ -53,7 +53,7 @@ func Draw(t *rapid.T, spec *Schema, most int) map[string]any {
 	return drawn
 }
 
-// DrawField draws a field of the spec, the deeper the rarer. Fields of list items are drawn with their list.
+// DrawField draws a field of the spec. The deeper a field is, the less often it is drawn. Fields of list items are drawn with their list.
 func DrawField(t *rapid.T, spec *Schema) Field {
 	f := Field{nil, spec}
 	for len(f.Schema.Properties) > 0 {
@@ -67,7 +67,7 @@ func DrawField(t *rapid.T, spec *Schema) Field {
 	return f
 }
 
-// DrawValue draws a value of a field that is valid by the schema, and mostly valid for Kubernetes.
+// DrawValue draws a value for a field that is valid according to the schema, and mostly valid for Kubernetes.
 func DrawValue(t *rapid.T, f Field) any {
 	switch {
 	case len(f.Schema.Enum) > 0:
@@ -97,7 +97,7 @@ func drawInteger(t *rapid.T, f Field) int64 {
 	return rapid.SampledFrom(values).Draw(t, "integer")
 }
 
-// limitsOf returns the least and the most that a schema accepts, as far as it has limits.
+// limitsOf returns the minimum and the maximum that a schema accepts, if it has any.
 func limitsOf(s *Schema) []int64 {
 	var limits []int64
 	for _, limit := range []*float64{s.Minimum, s.Maximum} {
@@ -112,7 +112,7 @@ func drawString(t *rapid.T, f Field) string {
 	return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
 }
 
-// drawList draws a list of at most so many items. Items that have the same key as one before are left out.
+// drawList draws a list with at most the given number of items. An item with the same key as an earlier one is left out.
 func drawList(t *rapid.T, f Field, length int) []any {
 	list := []any{}
 	keys := map[string]bool{}
@@ -132,7 +132,7 @@ func drawList(t *rapid.T, f Field, length int) []any {
 	return list
 }
 
-// keysOf returns the fields by which the items of a list differ: in the schema, or in Kubernetes.
+// keysOf returns the fields that distinguish a list's items, according to the schema or Kubernetes.
 func keysOf(f Field) []string {
 	switch {
 	case f.Schema.Items.Schema.Type != "object":
@@ -146,7 +146,7 @@ func keysOf(f Field) []string {
 	}
 }
 
-// drawObject draws an object: the fields that it requires, and some of the others.
+// drawObject draws an object with its required fields, and some of the others.
 func drawObject(t *rapid.T, f Field) map[string]any {
 	value := map[string]any{}
 	if f.Schema.AdditionalProperties != nil {
@@ -166,7 +166,7 @@ func drawObject(t *rapid.T, f Field) map[string]any {
 	return oneOf(t, f, value)
 }
 
-// DrawBoundary draws the least or the most that the schema accepts of a field. It skips a field without boundaries.
+// DrawBoundary draws the minimum or the maximum that the schema accepts for a field. It skips a field without limits.
 func DrawBoundary(t *rapid.T, f Field) any {
 	s := f.Schema
 	var values []any
@@ -194,7 +194,7 @@ func DrawBoundary(t *rapid.T, f Field) any {
 	return rapid.SampledFrom(values).Draw(t, "boundary")
 }
 
-// manyItems returns a list of so many items that differ.
+// manyItems returns a list with the given number of distinct items.
 func manyItems(f Field, length int) []any {
 	list := []any{}
 	for i := range length {
@@ -214,7 +214,7 @@ func manyItems(f Field, length int) []any {
 	return list
 }
 
-// longest returns a string of a length that the pattern of a field accepts.
+// longest returns a string of a given length that matches a field's pattern.
 func longest(f Field, length int) string {
 	switch f.Path[len(f.Path)-1] {
 	case "host":
@@ -228,7 +228,7 @@ func longest(f Field, length int) string {
 	}
 }
 
-// DrawInvalid draws a value of a field that the schema refuses.
+// DrawInvalid draws a value for a field that the schema rejects.
 func DrawInvalid(t *rapid.T, f Field) any {
 	s := f.Schema
 	var values []any

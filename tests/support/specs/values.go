@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Kubernetes accepts is not all in the schema, so that fields have values that it knows, and a few that it refuses.
+// The schema does not express everything that Kubernetes requires, so fields draw from values that Kubernetes knows, and a few that it
+// rejects.
 
 func quantities() []any {
 	return []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
 }
 
-// stringsByField returns values of strings by the last words of their path.
+// stringsByField returns values for strings, by the last words of their path.
 func stringsByField() map[string][]string {
 	return map[string][]string{
 		"image": {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo",
@@ -58,11 +59,11 @@ func stringsByField() map[string][]string {
 		"args":                     {"--verbose", "$(POD_NAME)", "", "a b"},
 		"env.name":                 {"ONE", "TWO", "three.3", "ECHO_RESPONSE_BODY", "ECHO_HTTP_ADDR", "POD_NAME"},
 		"env.value":                {"1", "$(ONE)", "$$", ""},
-		"b":                        {"one", ""}, // the value of a label or an annotation
+		"b":                        {"one", ""}, // a label or annotation value
 	}
 }
 
-// stringsOf returns values of a string.
+// stringsOf returns values for a string.
 func stringsOf(path []string) []string {
 	known := stringsByField()
 	words := slices.DeleteFunc(slices.Clone(path), func(part string) bool { return strings.HasPrefix(part, "[") })
@@ -74,7 +75,7 @@ func stringsOf(path []string) []string {
 	return []string{"one", "two", "three-3"}
 }
 
-// integersOf returns values of an integer.
+// integersOf returns values for an integer.
 func integersOf(name string) []int64 {
 	switch name {
 	case "replicas":
@@ -96,7 +97,7 @@ func integersOf(name string) []int64 {
 	}
 }
 
-// mapKeysOf returns keys of a map.
+// mapKeysOf returns keys for a map.
 func mapKeysOf(path []string) []string {
 	if path[0] == "resources" {
 		return []string{"cpu", "memory", "ephemeral-storage"}
@@ -104,13 +105,13 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether an optional field is left out: it is seldom set, and most of its values are refused.
+// rarely reports whether an optional field is left out, because it is seldom set and most of its values are rejected.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
 }
 
-// oneOf makes an object valid by rules that no schema expresses. Some remain broken on purpose.
+// oneOf makes an object comply with rules that no schema expresses. Some rules remain broken on purpose.
 func oneOf(t *rapid.T, f Field, value map[string]any) map[string]any {
 	keep := func(fields ...string) {
 		for _, name := range fields[1:] {
@@ -154,7 +155,7 @@ func fitOperator(f Field, value map[string]any) {
 	}
 }
 
-// AddRequired sets the fields without which others are refused.
+// AddRequired sets the fields that other fields require.
 func AddRequired(spec map[string]any) {
 	if ingress, given := spec["ingress"].(map[string]any); given {
 		if ingress["tls"] == true && ingress["tlsSecretName"] == nil && ingress["host"] == nil {
@@ -191,7 +192,7 @@ func addToFaults(spec map[string]any) {
 	}
 }
 
-// Put sets a field, and makes the objects that it is in.
+// Put sets a field, and creates the objects that contain it.
 func Put(in map[string]any, path []string, value any) {
 	for _, part := range path[:len(path)-1] {
 		next, _ := in[part].(map[string]any)

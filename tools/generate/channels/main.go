@@ -1,4 +1,4 @@
-// channels reads and changes the channels of the catalog. Each channel is a document in config/catalog/channels.yaml.
+// channels reads and changes the catalog's channels. Each channel is a document in config/catalog/channels.yaml.
 //
 // usage: channels of FILE VERSION                    print the channels that contain a version, one per line
 //
@@ -60,7 +60,7 @@ func run(arguments []string) error {
 	return fmt.Errorf("unknown command %q, or wrong number of arguments", command)
 }
 
-// channel is a channel of the catalog; its head is its last entry.
+// channel is a channel in the catalog. Its head is its last entry.
 type channel struct {
 	Schema  string  `yaml:"schema"`
 	Package string  `yaml:"package"`

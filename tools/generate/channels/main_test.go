@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// twoChannels has a comment, which stays, and a version that only one channel has.
+// twoChannels contains a comment, which stays, and a version that only one channel has.
 const twoChannels = `# The channels.
 ---
 schema: olm.channel
@@ -59,7 +59,7 @@ entries:
   skipRange: '>=0.0.1 <0.1.0'
 `
 
-// channels writes a file of channels and returns its path.
+// channels writes a file with channels and returns its path.
 func channels(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "channels.yaml")

@@ -1,9 +1,9 @@
-// children-schema prints the part of a schema of server-side apply that describes some types, and the types that they refer to.
-// To read the schema of all types would take the operator 0.1 s at each start, and 10 MB of memory for good.
+// children-schema prints the part of a server-side apply schema that describes some types and the types that they refer to. If the operator
+// read the schema of all types, that would take 0.1 s at each start, and 10 MB of memory permanently.
 //
 // usage: children-schema FILE TYPE...
 //
-// FILE is applyconfigurations/internal/internal.go of client-go, or the same file of another module. A TYPE is such as
+// FILE is applyconfigurations/internal/internal.go from client-go, or the same file from another module. A TYPE has a form like
 // io.k8s.api.apps.v1.Deployment.
 package main
 
@@ -42,7 +42,7 @@ func run(arguments []string) error {
 	return err
 }
 
-// schemaIn returns the schema that is a string in a Go file.
+// schemaIn returns the schema that a Go file contains as a string.
 func schemaIn(path string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func schemaIn(path string) (string, error) {
 	return strconv.Unquote(longest)
 }
 
-// partOf returns the types of a schema that are named, and those that they refer to, in the order of the schema.
+// partOf returns the named types in a schema and the types that they refer to, in the schema's order.
 func partOf(schema string, names []string) (string, error) {
 	document, err := yaml.Parse(schema)
 	if err != nil {
@@ -89,7 +89,7 @@ func partOf(schema string, names []string) (string, error) {
 	return result.String()
 }
 
-// neededBy returns the names of types, and of those that they refer to.
+// neededBy returns the names of the given types and of all types that they refer to.
 func neededBy(names []string, types []*yaml.RNode) (map[string]bool, error) {
 	all, needed := map[string]*yaml.RNode{}, map[string]bool{}
 	for _, each := range types {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// TestPanelsAreOfTypesThatTheConsoleShows: it shows nothing for others.
+// TestPanelsAreOfTypesThatTheConsoleShows: it shows nothing for other types.
 func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(&out, []string{"../../../config/grafana/echo-operator.json"}); err != nil {

@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// describe completes how the owned kinds are described: it sorts their resources, inserts more spec descriptors, and makes descriptions
-// that begin with the name of the field, as in Go's documentation, read as help texts, which name other fields as the console does.
+// describe completes the descriptions of the owned kinds: it sorts their resources and inserts more spec descriptors. It also turns
+// descriptions that begin with the name of the field, as in Go's documentation, into help texts, which use the console's names for other
+// fields.
 func describe(csv, more *yaml.RNode) error {
 	owned, err := csv.Pipe(yaml.Lookup("spec", "customresourcedefinitions", "owned"))
 	if err != nil || owned == nil {
@@ -36,7 +37,7 @@ func describe(csv, more *yaml.RNode) error {
 	})
 }
 
-// addNames adds what texts call the fields that the console shows, by their paths.
+// addNames adds the names that texts use for the fields that the console shows, by their paths.
 func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format string) {
 	for _, node := range descriptors.YNode().Content {
 		one := yaml.NewRNode(node)
@@ -46,8 +47,8 @@ func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format s
 	}
 }
 
-// sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it shows no Pod whose
-// ReplicaSet or Job it has not seen.
+// sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it does not show a Pod
+// whose ReplicaSet or Job it has not seen.
 func sortResources(resources *yaml.RNode) {
 	owners := []string{"Deployment", "ReplicaSet", "CronJob", "Job", "Pod"}
 	rank := func(node *yaml.Node) int {
@@ -59,7 +60,7 @@ func sortResources(resources *yaml.RNode) {
 	slices.SortStableFunc(resources.YNode().Content, func(a, b *yaml.Node) int { return rank(a) - rank(b) })
 }
 
-// insert inserts a descriptor after the last one of the same list, or of a list in it.
+// insert inserts a descriptor after the last one in the same list, or in a list within that list.
 func insert(descriptors, one *yaml.RNode) error {
 	path := textOf(one, "path")
 	list := path[:max(0, strings.LastIndexByte(path, '['))]
@@ -73,7 +74,7 @@ func insert(descriptors, one *yaml.RNode) error {
 	return fmt.Errorf("no descriptor describes %s", list)
 }
 
-// makeReadable changes the description of a descriptor from a sentence about a Go field into a help text.
+// makeReadable turns a descriptor's description from a sentence about a Go field into a help text.
 func makeReadable(descriptor *yaml.RNode, names map[string]string) error {
 	path := textOf(descriptor, "path")
 	group, field := path[:strings.LastIndex(path, ".")+1], path[strings.LastIndex(path, ".")+1:]
@@ -82,14 +83,14 @@ func makeReadable(descriptor *yaml.RNode, names map[string]string) error {
 	return err
 }
 
-// withNames replaces paths of fields, and fields of the same group, by the names that the console shows. A word without a capital letter is
-// taken for English.
+// withNames replaces field paths, and the names of fields in the same group, with the names that the console shows. A word without a
+// capital letter is treated as English.
 func withNames(text, group string, names map[string]string) string {
 	field := regexp.MustCompile(`\b[a-z]+(\.[a-z]\w*)+|\b[a-z]+[A-Z]\w*`)
 	return field.ReplaceAllStringFunc(text, func(found string) string { return cmp.Or(names[group+found], names[found], found) })
 }
 
-// readable returns the description of a field without its name and verb: "replicas is the number of pods." becomes "The number of pods."
+// readable returns a field's description without its name and verb: "replicas is the number of pods." becomes "The number of pods."
 func readable(field, description string) string {
 	text, found := strings.CutPrefix(description, field+" ")
 	if !found {
@@ -104,7 +105,7 @@ func readable(field, description string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// textOf returns a field of a descriptor, empty if it has none.
+// textOf returns one of a descriptor's fields, empty if the field is missing.
 func textOf(node *yaml.RNode, field string) string {
 	value, err := node.GetString(field)
 	if err != nil {

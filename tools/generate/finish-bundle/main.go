@@ -2,9 +2,9 @@
 //
 // usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT      (in the root of the project)
 //
-// CSV is the ClusterServiceVersion of the bundle, and BASE the one from which it was generated. CSV gets the creation date of BASE, the
-// icon in the SVG file ICON, the spec descriptors in the YAML file DESCRIPTORS, help texts, and a status for each example but the first.
-// OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle supports; it is written to bundle/metadata/annotations.yaml and
+// CSV is the bundle's ClusterServiceVersion, and BASE the one from which it was generated. CSV gets the creation date of BASE, the icon in
+// the SVG file ICON, the spec descriptors in the YAML file DESCRIPTORS, help texts, and a status for each example but the first. OPENSHIFT,
+// such as v4.17, is the first OpenShift version that the bundle supports; it is written to bundle/metadata/annotations.yaml and
 // bundle.Dockerfile.
 package main
 
@@ -51,7 +51,7 @@ func run(csv, base, icon, descriptors, openshift string) error {
 	return os.WriteFile("bundle.Dockerfile", []byte(label+strings.TrimPrefix(string(dockerfile), from)), 0o600)
 }
 
-// finishCSV sets the creation date, the icon, the descriptors and the statuses of the examples.
+// finishCSV sets the creation date, the icon, the descriptors and the examples' statuses.
 func finishCSV(csv, base, icon, descriptors string) error {
 	source, err := yaml.ReadFile(base)
 	if err != nil {
@@ -79,7 +79,7 @@ func finishCSV(csv, base, icon, descriptors string) error {
 }
 
 // addStatuses adds the status of a Ready Echo to each example but the first, as scorecard suggests. The OpenShift console shows and posts
-// the first example as it is.
+// the first example unchanged.
 func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
 	const annotation = "alm-examples"
 	written := csv.GetAnnotations()[annotation]

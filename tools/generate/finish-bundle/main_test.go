@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// examples are written as operator-sdk writes them.
+// examples have the format that operator-sdk writes.
 const examples = `[
   {
     "apiVersion": "example.com/v1",
@@ -30,7 +30,7 @@ const examples = `[
   }
 ]`
 
-// finished are the examples with a status, all but the first.
+// finished are the examples with a status, except for the first.
 const finished = `[
   {
     "apiVersion": "example.com/v1",
@@ -66,7 +66,7 @@ func csvWith(examples string) string {
 const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  " +
 	"displayName: not this\n"
 
-// project enters a folder with all that the program reads, in which some files are replaced. Without content they are removed.
+// project enters a folder with everything that the program reads. Some files are replaced, or removed if their replacement is empty.
 func project(t *testing.T, replaced map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

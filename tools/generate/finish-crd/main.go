@@ -2,15 +2,16 @@
 //
 // usage: finish-crd FILE [-]FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
-// It adds the name of the object to the schema, so that a rule can name it as the field that is wrong. Below the FIELDs, which have types
-// of Kubernetes, it removes descriptions and defaults. Descriptions change with each release of Kubernetes: OLM v1 rejects upgrades that
-// change that of an existing field, and they are most of the file. Defaults are those of objects that do not exist: a form that sends
-// them, as the OpenShift console does, asks for a reference to nothing. The descriptions of the FIELDs are not removed. A FIELD after "-" is
-// removed: it needs another field of a pod that an Echo does not have, so that no pod could be created.
+// It adds the object's name to the schema, so that a rule can report it as the invalid field. Below the FIELDs, which have Kubernetes
+// types, it removes descriptions and defaults. Descriptions change with each Kubernetes release, and are most of the file. OLM v1 rejects
+// upgrades that change the description of an existing field. Defaults belong to objects that do not exist: a form that sends them, as the
+// OpenShift console does, requests a reference to nothing. The descriptions of the FIELDs themselves stay. A FIELD after "-" is removed: it
+// needs another pod field that an Echo does not have, so that no pod could be created.
 //
-// The generated pattern of a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would stop
-// the operator everywhere, because a list that has it cannot be decoded. Below the FIELDs, the pattern is replaced by one that it can read.
-// So would a number of more than 32 bits, which Kubernetes 1.30 accepts in spite of the format int32: such fields get bounds.
+// The generated pattern for a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would
+// stop the operator everywhere, because a list that contains it cannot be decoded. Below the FIELDs, the pattern is replaced with one that
+// resource.Quantity can read. A number with more than 32 bits, which Kubernetes 1.30 accepts despite the format int32, would have the same
+// effect: such fields get bounds.
 package main
 
 import (
@@ -49,7 +50,7 @@ func run(file string, fields []string) error {
 	return yaml.WriteFile(crd, file)
 }
 
-// finish completes the schema of a version.
+// finish completes a version's schema.
 func finish(version *yaml.RNode, fields []string) error {
 	name, err := yaml.Parse("type: string\n")
 	if err != nil {
@@ -82,7 +83,7 @@ func finish(version *yaml.RNode, fields []string) error {
 	return nil
 }
 
-// remove removes a field from the schema of a version.
+// remove removes a field from a version's schema.
 func remove(version *yaml.RNode, field string) error {
 	path := pathOf(field)
 	properties, err := version.Pipe(yaml.Lookup(path[:len(path)-1]...))
@@ -95,7 +96,7 @@ func remove(version *yaml.RNode, field string) error {
 	return properties.PipeE(yaml.Clear(path[len(path)-1]))
 }
 
-// pathOf returns the path of the schema of a field in a version. A name with the suffix "[]" is a list.
+// pathOf returns the path of a field's schema in a version. A name with the suffix "[]" is a list.
 func pathOf(field string) []string {
 	path := []string{"schema", "openAPIV3Schema"}
 	for name := range strings.SplitSeq(field, ".") {
@@ -108,11 +109,11 @@ func pathOf(field string) []string {
 	return path
 }
 
-// quantity is the pattern of all texts that resource.Quantity reads at once.
+// quantity is the pattern that matches all texts that resource.Quantity reads fast.
 const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
 
-// strip removes all descriptions and defaults in a schema. If names is true, node is a map of names to schemas, and "description" is a
-// name.
+// strip removes all descriptions and defaults in a schema. If names is true, node maps names to schemas, and "description" is one of the
+// names.
 func strip(node *yaml.Node, names bool) {
 	switch node.Kind {
 	case yaml.SequenceNode:
@@ -138,7 +139,7 @@ func strip(node *yaml.Node, names bool) {
 	}
 }
 
-// missingBounds returns the bounds of a number of 32 bits, none for other schemas and for those that have bounds.
+// missingBounds returns the bounds for a 32-bit number. It returns none for other schemas, and for schemas that have bounds.
 func missingBounds(schema []*yaml.Node) []*yaml.Node {
 	found := map[string]string{}
 	for i := 0; i < len(schema); i += 2 {
@@ -151,7 +152,7 @@ func missingBounds(schema []*yaml.Node) []*yaml.Node {
 		yaml.NewStringRNode("minimum").YNode(), yaml.NewScalarRNode("-2147483648").YNode()}
 }
 
-// isQuantity reports whether a schema describes a quantity, the only type of Kubernetes that is a number or a text with a pattern.
+// isQuantity reports whether a schema describes a quantity, the only Kubernetes type that is a number or a text with a pattern.
 func isQuantity(schema *yaml.Node) bool {
 	for i := 0; i < len(schema.Content); i += 2 {
 		if schema.Content[i].Value == "x-kubernetes-int-or-string" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// crd wraps the properties of a spec, which are indented by two spaces, into a CustomResourceDefinition.
+// crd wraps the properties of a spec, which are indented by two spaces, in a CustomResourceDefinition.
 func crd(properties string) string {
 	head := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  versions:\n"
 	version := "  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: the kind\n        properties:\n" +
@@ -15,7 +15,7 @@ func crd(properties string) string {
 	return head + version + strings.ReplaceAll("\n"+strings.TrimSuffix(properties, "\n"), "\n  ", "\n              ")[1:] + "\n"
 }
 
-// stripped runs the program on a file and returns what the file has then.
+// stripped runs the program on a file and returns the file's new content.
 func stripped(t *testing.T, content string, fields ...string) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "crd.yaml")

@@ -1,9 +1,9 @@
-// olmv1-installer prints the objects with which OLM v1 may install and upgrade a bundle, and nothing else: a namespace, a ServiceAccount,
-// and its roles. OLM v1 acts with the rights of that ServiceAccount. It must hold each right that it grants to the operator.
+// olmv1-installer prints only the objects that allow OLM v1 to install and upgrade a bundle: a namespace, a ServiceAccount, and its roles.
+// OLM v1 acts with the permissions of that ServiceAccount. The ServiceAccount must hold each permission that it grants to the operator.
 //
 // usage: olmv1-installer BUNDLE EXTENSION NAMESPACE
 //
-// EXTENSION is the name of the ClusterExtension, and NAMESPACE the namespace of the operator.
+// EXTENSION is the name of the ClusterExtension, and NAMESPACE is the operator's namespace.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(out io.Writer, bundle, extension, namespace string) error {
 	return nil
 }
 
-// rule is a PolicyRule of Kubernetes' RBAC.
+// rule is a PolicyRule in Kubernetes' RBAC API.
 type rule struct {
 	APIGroups       []string `yaml:"apiGroups,omitempty"`
 	Resources       []string `yaml:"resources,omitempty"`
@@ -58,12 +58,12 @@ type rule struct {
 	Verbs           []string `yaml:"verbs"`
 }
 
-// granted are the rules of one role.
+// granted are the rules in one role.
 type granted struct {
 	Rules []rule `yaml:"rules"`
 }
 
-// manifest is what matters of an object of a bundle.
+// manifest is the relevant part of an object in a bundle.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -91,10 +91,10 @@ type manifest struct {
 // content is what OLM v1 creates for a bundle.
 type content struct {
 	rules []rule              // that OLM grants
-	names map[string][]string // of the objects of a kind
+	names map[string][]string // object names by kind
 }
 
-// read reads the manifests of a bundle.
+// read reads a bundle's manifests.
 func read(folder string) (content, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -118,7 +118,7 @@ func read(folder string) (content, error) {
 	return c, nil
 }
 
-// add adds a manifest. OLM makes other objects of a ClusterServiceVersion.
+// add adds a manifest. OLM creates other objects from a ClusterServiceVersion.
 func (c *content) add(m manifest) {
 	c.rules = append(c.rules, m.Rules...)
 	if m.Kind != "ClusterServiceVersion" {
@@ -140,18 +140,18 @@ func (c content) objects(extension, namespace string) []any {
 	cluster := []rule{{APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"clusterextensions/finalizers"},
 		ResourceNames: []string{extension}, Verbs: []string{"update"}}}
 	cluster = append(cluster, manage("apiextensions.k8s.io", "CustomResourceDefinition", c.names["CustomResourceDefinition"])...)
-	// OLM makes the names of roles of a hash, which each version changes. The API server refuses a role with more rights than the installer
-	// has.
+	// OLM generates role names from a hash that changes with each version. The API server rejects a role with more permissions than the
+	// installer has.
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
-	// Newer versions grant the operator this, too, if it watches all namespaces.
+	// Newer versions also grant this to the operator if it watches all namespaces.
 	cluster = append(cluster, rule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 	var inside []rule
 	for _, kind := range []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"} {
 		group := map[string]string{"Deployment": "apps", "PodDisruptionBudget": "policy"}[kind]
 		inside = append(inside, manage(group, kind, c.names[kind])...)
-		// OLM watches the kinds of what it made in all namespaces.
+		// OLM watches the kinds of the objects that it created, in all namespaces.
 		cluster = append(cluster,
 			rule{APIGroups: []string{group}, Resources: []string{strings.ToLower(kind) + "s"}, Verbs: []string{"list", "watch"}})
 	}
@@ -167,8 +167,8 @@ func (c content) objects(extension, namespace string) []any {
 
 const rbac = "rbac.authorization.k8s.io/v1"
 
-// manage returns the rules to create, change and delete objects, of the given names if there are any. An object that is created has no name
-// yet when the API server decides.
+// manage returns the rules for creating, changing and deleting objects, limited to the given names if there are any. When the API server
+// authorizes a creation, the object does not have a name yet.
 func manage(group, kind string, names []string) []rule {
 	groups, resources := []string{group}, []string{strings.ToLower(kind) + "s"}
 	if len(names) == 0 {
@@ -180,7 +180,7 @@ func manage(group, kind string, names []string) []rule {
 	}
 }
 
-// binding returns the fields of a binding of a role to the installer of the same name.
+// binding returns the fields of a binding between a role and the installer with the same name.
 func binding(kind, installer, namespace string) map[string]any {
 	return map[string]any{
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": installer},
@@ -188,7 +188,7 @@ func binding(kind, installer, namespace string) map[string]any {
 	}
 }
 
-// object returns an object with more fields than its name.
+// object returns an object with additional fields besides its name.
 func object(version, kind, namespace, name string, fields map[string]any) map[string]any {
 	metadata := map[string]any{"name": name}
 	if namespace != "" {

@@ -1,9 +1,9 @@
-// pin-images replaces the tags of images by digests.
+// pin-images replaces image tags with digests.
 //
 // usage: pin-images DIGESTS FILE...
 //
-// Each line of DIGESTS contains the name of an image with a tag and with a digest, separated by a space. If the file does not exist, as
-// between releases, the files are not changed.
+// Each line of DIGESTS contains an image name with a tag and the same name with a digest, separated by a space. If the file does not exist,
+// as between releases, the files are not changed.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// proto-code compiles .proto files, and writes the code that plugins of protoc generate from them.
+// proto-code compiles .proto files, and writes the code that protoc plugins generate from them.
 //
 // usage: proto-code SOURCE TARGET PLUGIN[=PARAMETERS]...
 //
-// SOURCE is a folder with .proto files, TARGET the folder to which the names of the generated files refer.
+// SOURCE is a folder with .proto files, and TARGET is the folder that the names of the generated files are relative to.
 package main
 
 import (
@@ -50,7 +50,7 @@ func run(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// compile compiles the .proto files of a folder. They must not import others, which newRequest would have to add.
+// compile compiles the .proto files in a folder. They must not import others, which newRequest would have to add.
 func compile(ctx context.Context, folder string) (linker.Files, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.proto"))
 	if err != nil {

@@ -16,7 +16,7 @@ package a;
 message B { string c = 1; }
 `
 
-// plugin makes a plugin that writes its request to a file, and responds with a message.
+// plugin creates a plugin that writes its request to a file, and responds with a message.
 func plugin(t *testing.T, response *pluginpb.CodeGeneratorResponse) (path string, request func() *pluginpb.CodeGeneratorRequest) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "plugin")

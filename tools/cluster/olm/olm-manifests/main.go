@@ -1,9 +1,9 @@
-// olm-manifests renders the Helm chart in the module of OLM, as `helm template` does. It only uses the template engine, which is a small
-// part of Helm.
+// olm-manifests renders the Helm chart in OLM's module, as `helm template` does. It uses only the template engine, which is a small part of
+// Helm.
 //
 // usage: olm-manifests MODULE VERSION FOLDER <VALUES
 //
-// MODULE is the folder of the module of OLM. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
+// MODULE is the folder that contains OLM's module. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
 // FOLDER/templates.
 package main
 
@@ -55,7 +55,7 @@ func run(arguments []string) error {
 	return writeAll(olm, rendered, folder)
 }
 
-// load reads the chart and sets its version. It omits the CatalogSource of OperatorHub.io, because the test cluster cannot pull its image.
+// load reads the chart and sets its version. It omits the OperatorHub.io CatalogSource, because the test cluster cannot pull its image.
 func load(folder, version string) (*chart.Chart, error) {
 	var files []*loader.BufferedFile
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -103,7 +103,7 @@ func writeAll(olm *chart.Chart, rendered map[string]string, folder string) error
 		}
 	}
 	for name, text := range rendered {
-		_, name, _ = strings.Cut(name, "/") // the name of the chart
+		_, name, _ = strings.Cut(name, "/") // the chart's name
 		if strings.HasPrefix(filepath.Base(name), "_") || strings.TrimSpace(text) == "" {
 			continue
 		}
