@@ -30,8 +30,8 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.address, "address", "", "the `ADDRESS` to which requests are sent, with or without a port, instead of the one from DNS")
 	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several")
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
-	flags.StringVar(&c.groups, "groups", "", "what to examine, `GROUPS` separated by commas: "+strings.Join(all,
-		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
+	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
+		", ")+"; empty means all except "+strings.Join(optIn, " and "))
 	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` of PEM certificates to trust in addition to the certificates of browsers")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
 		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")

@@ -20,7 +20,7 @@ import (
 // Header is a header that every request has.
 type Header = wire.Field
 
-// credentials holds the flags for credentials that a path requires from clients.
+// credentials holds the flags for the credentials that a path requires.
 type credentials struct {
 	headers                      []string
 	headerFile, certificate, key string

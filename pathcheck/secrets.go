@@ -12,8 +12,8 @@ import (
 
 const (
 	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter one is hidden only as a
-	// whole word, because it can occur in other words by chance. A text shorter than shortSecret does not count as a secret: 1 or true occur
-	// everywhere.
+	// whole word, because it can occur in other words by chance. A text shorter than shortSecret does not count as a secret: texts such as 1
+	// or true occur everywhere.
 	longSecret, shortSecret = 8, 4
 
 	hidden = "[hidden]"

@@ -51,8 +51,7 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts. If none does, it returns the error for the first address, which is the more common
-// one.
+// dialAny connects to the first address that accepts. If none does, it returns the error for the first address, which is in use more often.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {

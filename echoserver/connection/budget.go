@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// The memory that connections and requests hold, in bytes. TestFloods checks by measurement that the sums are large enough.
+// The memory that connections and requests hold, in bytes. TestFloods measures whether the totals are large enough.
 const (
 	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header and a short body.
 	Cost = 24 << 10

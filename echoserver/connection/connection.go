@@ -92,7 +92,7 @@ func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// Of returns the connection of a request, or nil if there is none.
+// Of returns a request's connection, or nil if there is none.
 func Of(r *http.Request) *Connection {
 	c, _ := r.Context().Value(connectionKey{}).(*Connection)
 	return c

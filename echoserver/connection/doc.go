@@ -1,2 +1,2 @@
-// Package connection limits what clients can hold: connections, headers, and the memory of both and of their requests.
+// Package connection limits the resources that clients can hold: connections, headers, and the memory for both and for requests.
 package connection

@@ -37,7 +37,7 @@ func (s *EvictingSet) Remove(c net.Conn) {
 	s.open = slices.DeleteFunc(s.open, func(each net.Conn) bool { return each == c })
 }
 
-// EvictingListener closes the oldest of its connections for a new one.
+// EvictingListener closes its oldest connection to make room for a new one.
 type EvictingListener struct {
 	net.Listener
 	open EvictingSet

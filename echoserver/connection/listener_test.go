@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// newTestBounds returns the default bounds of connections.
+// newTestBounds returns the default bounds for connections.
 func newTestBounds() *Bounds {
 	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{},
 		Reporter:       rejections.NewReporter(echotest.Quiet(), func(string) {}),

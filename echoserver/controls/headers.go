@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// tokenCharacters are the characters of a header name besides letters and digits (RFC 9110, 5.6.2).
+// tokenCharacters are the characters that a header name can contain in addition to letters and digits (RFC 9110, 5.6.2).
 const tokenCharacters = "!#$%&'*+-.^_`|~"
 
 // parseHeader parses "Name: value" and rejects headers that a request must not set.

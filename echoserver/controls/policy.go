@@ -23,7 +23,8 @@ const (
 // needsFull describes how to allow what Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// Unless the policy is Full, parseStatus rejects the statuses that make clients show the login prompt of a proxy or a network.
+// parseStatus parses a status. Unless the policy is Full, it rejects the statuses that make clients show the login prompt of a proxy or a
+// network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if err != nil {
@@ -36,8 +37,8 @@ func (p Policy) parseStatus(text string) (int, error) {
 	return status, nil
 }
 
-// Unless the policy is Full, parseConnection rejects connection faults: gateways stop sending requests to a server whose connections break,
-// so that one request could cut other clients off from it.
+// parseConnection parses a connection fault. Unless the policy is Full, it rejects all of them: gateways stop sending requests to a server
+// whose connections break, so that one request could cut other clients off from it.
 func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	if p != Full {
 		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
@@ -45,8 +46,8 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
 }
 
-// Unless the policy is Full, parseEarlyHints rejects a response with status 103. A proxy that does not know this status can mistake what
-// follows for the response to the next request, which may be another client's.
+// parseEarlyHints parses the early-hints control. Unless the policy is Full, it rejects a response with status 103. A proxy that does not
+// know this status can mistake what follows for the response to the next request, which may be another client's.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
@@ -54,8 +55,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// Unless the policy is Full, checkHeader allows only headers that no proxy, cache or browser is known to act upon in a manner that affects
-// other clients. The name is canonical.
+// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that no proxy, cache or
+// browser is known to act upon in a manner that affects other clients. The name is canonical.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):

@@ -52,7 +52,7 @@ func rowOf(name string) control {
 	return control{}
 }
 
-// requestable returns the names of the controls that a request can set, for messages.
+// requestable returns a list of the controls that a request can set, for use in messages.
 func requestable() string {
 	var names []string
 	for _, row := range table() {

@@ -72,7 +72,7 @@ func distinctParameters(number int) string {
 // implementations reject them.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
-		// each parameter at most once, whatever its case (4)
+		// each parameter at most once, regardless of case (4)
 		"for=1.1.1.1;for=2.2.2.2": false, "for=1.1.1.1;for=1.1.1.1": false, "For=1.1.1.1;fOR=2.2.2.2": false,
 		"proto=http;proto=https": false, "by=_a;host=h;by=_b": false, "host=a;for=_x;Host=b": false,
 		"for=_a;ext=1;EXT=2": false, `for="_a";for=unknown`: false, "for=1.1.1.1;;for=2.2.2.2": false,

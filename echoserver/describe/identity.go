@@ -41,8 +41,8 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information that
-// the author of the Echo wrote remains.
+// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information from
+// the Echo's author remains.
 func (a *Response) hideIdentity() {
 	a.Identity = Identity{}
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}

@@ -20,7 +20,7 @@ import (
 const maxParameters = 200
 
 // Response is the response that describes a request. The top-level fields have the same meaning as in the echo server of the Gateway API
-// conformance suite, whose client can parse it. This server adds the groups. Empty fields are omitted.
+// conformance suite, whose client can parse the response. This server adds the groups. Empty fields are omitted.
 type Response struct {
 	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`

@@ -26,7 +26,7 @@ type Authority struct {
 // Issued is a certificate and its key as PEM.
 type Issued struct{ Certificate, Key string }
 
-// NewAuthority returns an authority with a certificate of its own.
+// NewAuthority returns an authority with its own certificate.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	a := &Authority{}

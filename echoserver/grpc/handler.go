@@ -165,7 +165,7 @@ func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, 
 	if spec.StreamType&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	if !c.Acquire(callCost) {
 		return nil, c.outOfMemory()
 	}

@@ -37,4 +37,4 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-func notAMessage(message any) error { return fmt.Errorf("%T is not a message of protobuf", message) }
+func notAMessage(message any) error { return fmt.Errorf("%T is not a protobuf message", message) }

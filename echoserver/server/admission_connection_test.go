@@ -120,7 +120,7 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 					t.Fatal(err)
 				}
 				if ping, ok := frame.(*http2.PingFrame); ok && !ping.IsAck() {
-					_ = framer.WritePing(true, ping.Data) // the client is there, but does not open the window
+					_ = framer.WritePing(true, ping.Data) // the client responds, but does not open the window
 				}
 				if _, ok := frame.(*http2.RSTStreamFrame); ok {
 					break

@@ -93,8 +93,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// If a WebSocket handshake requests it, echoHandshake returns the echo of the handshake in JSON, and the size of the memory that was
-// acquired for it. It returns false if it has rejected the handshake.
+// echoHandshake returns a WebSocket handshake's echo in JSON if the handshake requests one, and the size of the memory that was acquired
+// for it. It returns false if it has rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {

@@ -149,7 +149,7 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 // manyFields returns a number of fields with a given total size.
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
-		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK counts 32 bytes more for each
 	}
 	return fields
 }

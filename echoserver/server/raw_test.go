@@ -55,7 +55,7 @@ func TestRawValues(t *testing.T) {
 		"an escaped query":    {"/?a=1&q=a&q=caf%E9", nil, "", describe.RawList{raw("query", "q", 1, latin1)}},
 		"a query of old form": {"/?q=%82%A0+b", nil, "", describe.RawList{raw("query", "q", 0, "\x82\xa0 b")}},
 		"a path":              {"/" + latin1, nil, "", describe.RawList{raw("path", "", 0, "/"+latin1)}},
-		"an escaped path":     {"/caf%E9", nil, "", nil}, // as it came
+		"an escaped path":     {"/caf%E9", nil, "", nil}, // as it was received
 		"a path with a query": {"/?q=\xff", nil, "", describe.RawList{raw("path", "", 0, "/?q=\xff"), raw("query", "q", 0, "\xff")}},
 		"names of parameters": {"/?%E8=1&%E9=2", nil, "",
 			describe.RawList{{Where: "query", Name: "\uFFFD", Base64: []byte("1"), NameBase64: []byte("\xe8")},

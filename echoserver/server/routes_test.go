@@ -93,11 +93,11 @@ func TestRoutedPath(t *testing.T) {
 		"/a%2Fb/-/body":         routeBody,
 		"/a%2F/-/ws":            routeWebSocket,
 		"/a%252Fb/-/sse":        routeEvents,
-		"/%2D/livez":            routeLive, // an escape without need (RFC 3986, 6.2.2.2)
+		"/%2D/livez":            routeLive, // an unnecessary escape (RFC 3986, 6.2.2.2)
 		"/-/%62od%79":           routeBody,
 		"/caf%E9/-/body":        routeBody,
 		"/caf\xe9%2F-/body":     routeEcho,
-		"http://a/b%2F-%2Fbody": routeEcho, // as to a proxy
+		"http://a/b%2F-%2Fbody": routeEcho, // as sent to a proxy
 		"http://a/b/-/body":     routeBody,
 	} {
 		parsed, err := url.ParseRequestURI(target)

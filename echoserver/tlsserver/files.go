@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// The files in the folder, which are keys of the Secret.
+// The files in the folder. Each is a key of the Secret.
 const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// came returns the outcome of a request that the Echo described. change changes the description.
+// came returns the outcome of a request that the Echo described. change modifies the description.
 func came(change func(*wire.Description)) run.Outcome {
 	e := &wire.Description{Path: run.PlainPath, Host: "a", Method: "GET", Proto: "HTTP/1.1", Headers: http.Header{}}
 	change(e)

@@ -26,8 +26,7 @@ type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// If a run takes too long or is interrupted, DeadlineIn returns the error that says so, to be reported instead of the errors that follow
-// from it.
+// DeadlineIn returns an error if a run took too long or was interrupted. It is reported instead of the errors that follow from it.
 func DeadlineIn(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:

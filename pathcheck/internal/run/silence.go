@@ -32,7 +32,7 @@ func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silen
 func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	switch {
 	case service == "" && url == pathverdict.SilentResolver:
-		return "" // the resolver responds for the Service's name: only an upstream server of it does not
+		return "" // the resolver responds for the Service's name: only one of its upstream servers does not
 	case service == "":
 		return url
 	case url == pathverdict.SilentResolver && service == url:
