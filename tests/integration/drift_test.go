@@ -198,7 +198,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	refusing := refusingClient(requests)
 	expectQuietReconcile := func(g Gomega) {
 		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History,
-			Gateways: underTest.Echoes.Gateways}
+			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
 		reconciler.Client = client.WithFieldValidation(refusing, "Strict")
 		reconciler.Live = reconciler.Client
 		cached := &v1.Echo{}

@@ -83,7 +83,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
 		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History,
-			Gateways: underTest.Echoes.Gateways}
+			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
 		early.Client = withoutNodes{underTest.GetClient()}
 		_, err := early.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		Expect(err).NotTo(HaveOccurred())
