@@ -75,19 +75,43 @@ func TestNamedTestsExist(t *testing.T) {
 
 // TestTestedVersions: the documentation states which versions the operator was tested with: those that the tools are built from.
 func TestTestedVersions(t *testing.T) {
-	page := text(t, "docs/how-to/install.md")
-	for name, pin := range map[string]struct{ module, path string }{
-		"| Kubernetes |":      {"tools/cluster/go.mod", "k8s.io/kubernetes"},
-		"| Kubernetes | 1.30": {"tools/kubernetes-oldest/go.mod", "k8s.io/kubernetes"},
-		"| OLM |":             {"tools/cluster/go.mod", "github.com/operator-framework/operator-lifecycle-manager"},
-		"| Helm 3 |":          {"tools/helm/go.mod", "helm.sh/helm/v3"},
-		"| Helm 4 |":          {"tools/helm4/go.mod", "helm.sh/helm/v4"},
-		"| OLM v1 |":          {"tools/olmv1/go.mod", "github.com/operator-framework/operator-controller"},
-	} {
-		version := regexp.MustCompile(regexp.QuoteMeta(pin.path) + ` v([0-9.]+)`).FindStringSubmatch(text(t, pin.module))
-		line := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(name) + ".*$").FindString(page)
-		if version == nil || !strings.Contains(line, version[1]) {
-			t.Errorf("%s uses %s %v, but docs/how-to/install.md says: %s", pin.module, pin.path, version, line)
+	newest := pinned(t, "cluster", "k8s.io/kubernetes")
+	servers := []string{newest}
+	for _, folder := range foldersOf(t, "go.mod") {
+		name, isOlder := strings.CutPrefix(folder, "/tools/kubernetes-")
+		if !isOlder {
+			continue
+		}
+		servers = append(servers, pinned(t, "kubernetes-"+name, "k8s.io/kubernetes"))
+		if nightly := read[workflow](t, ".github", "workflows", "nightly.yml").Jobs["kubernetes"]; !slices.Contains(
+			nightly.Strategy.Matrix.Target, "test-"+name) {
+			t.Errorf("the nightly workflow does not run 'make test-%s'", name)
 		}
 	}
+	slices.Sort(servers)
+	oldest := servers[0][:strings.LastIndex(servers[0], ".")]
+	page := text(t, "docs/how-to/install.md")
+	for _, row := range []string{
+		"| Kubernetes | " + oldest + " and later | API server: " + strings.Join(servers, ", ") + "; whole clusters: " + newest + " |",
+		"| OLM | all versions that serve `operators.coreos.com/v1alpha1` | " +
+			pinned(t, "cluster", "github.com/operator-framework/operator-lifecycle-manager") + " |",
+		"| OLM v1 | 1.0 and later | " + pinned(t, "olmv1", "github.com/operator-framework/operator-controller") + " |",
+		"| Helm 3 | 3.17 and later | " + pinned(t, "helm", "helm.sh/helm/v3") + " |",
+		"| Helm 4 | 4.0 and later | " + pinned(t, "helm4", "helm.sh/helm/v4") + " |",
+	} {
+		if !strings.Contains(page, "\n"+row+"\n") {
+			t.Errorf("docs/how-to/install.md lacks the row\n%s", row)
+		}
+	}
+}
+
+// pinned returns the version of a module in a set of tools.
+func pinned(t *testing.T, set, module string) string {
+	t.Helper()
+	version := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(
+		text(t, "tools", set, "go.mod"))
+	if version == nil {
+		t.Fatalf("the tools %s do not pin %s", set, module)
+	}
+	return version[1]
 }

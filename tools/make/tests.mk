@@ -42,10 +42,16 @@ leader-election: ## Run two operators behind a network that drops and delays req
 	@mkdir -p bin/leader-election
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -artifacts -outputdir=bin/leader-election $(TESTFLAGS) ./tests/reliability/election
 
-.PHONY: test-oldest
+.PHONY: test-kubernetes test-oldest test-middle test-previous test-newest
+test-kubernetes: test-oldest test-middle test-previous test-newest ## Run the integration tests on each tested version of Kubernetes. An hour.
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
-	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
-	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
+test-middle: ## The same on an API server between the oldest and the newest.
+test-previous: ## The same on the API server before the newest.
+test-newest: ## The same on the newest API server, that of `make test`.
+test-newest: set := apiserver
+test-oldest test-middle test-previous test-newest:
+	@apiserver=$(call tool,$(or $(set),kubernetes-$(@:test-%=%)))/kube-apiserver; "$$apiserver" --version; \
+	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
 
 .PHONY: coverage
 coverage: ## Run the unit tests of the operator and the integration tests, and fail if they cover less than 90 % of its statements.
