@@ -32,6 +32,31 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
+// TestFactTable_hasOnlyFactsOfReports checks that a function of a group reports each fact of the table.
+func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
+	var code strings.Builder
+	for _, room := range []string{"requests", "responses"} {
+		files, err := filepath.Glob("internal/" + room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				code.WriteString(text(t, file))
+			}
+		}
+	}
+	for _, each := range FactTable() {
+		name := each.Name
+		if strings.HasPrefix(name, "latency") {
+			name = name[:strings.LastIndex(name, ".")] // the quantile is added to it
+		}
+		if !strings.Contains(code.String(), `"`+name+`"`) {
+			t.Errorf("no group reports %s", each.Name)
+		}
+	}
+}
+
 // TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field in the CustomResourceDefinition that selects them.
 func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	const file = "../api/v1/echo_check.go"
@@ -52,7 +77,7 @@ func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 func TestGroupNames_areDocumented(t *testing.T) {
 	all, optIn := GroupNames()
 	page := text(t, "../docs/reference/pathcheck.md")
-	_, table, _ := strings.Cut(page, "| group | what its facts say | names |")
+	_, table, _ := strings.Cut(page, "| group | what its facts say |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {

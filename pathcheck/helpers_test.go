@@ -115,6 +115,11 @@ func check(t *testing.T, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, each := range report.Facts {
+		if each.Meaning == "" {
+			t.Errorf("%s is not in the table of facts", each.Name)
+		}
+	}
 	return report
 }
 

@@ -60,7 +60,7 @@ func TestRunGroups_unfinished(t *testing.T) {
 		report := &Report{}
 		runGroups(t.Context(), []group{{name: "body", needs: run.Nothing,
 			examine: func(_ context.Context, g *run.Group) error {
-				g.Add(fact.New("a", fact.Yes, "", "", ""))
+				g.Add(fact.New("a", fact.Yes, "", ""))
 				return err
 			}}}, report, func() *run.Group { return &run.Group{Known: k} })
 		v, invalid := pathverdict.Decode(string(report.Verdict()))

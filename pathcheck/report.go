@@ -15,7 +15,12 @@ type (
 	Fact = fact.Fact
 	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
 	NotTested = fact.NotTested
+	// Definition is what a fact says.
+	Definition = fact.Definition
 )
+
+// FactTable returns what all facts say.
+func FactTable() []Definition { return fact.Table() }
 
 // Report is the result of a run.
 type Report struct {

@@ -17,7 +17,8 @@ func fullReport() *Report {
 	r := &Report{Version: "v1", URL: "http://a/" + hostile, Address: "a:80", From: From{Host: hostile, Address: "192.0.2.1", Note: "a note"},
 		Requests: 3, Took: "1s"}
 	for i := range 100 {
-		r.Facts = append(r.Facts, fact.New(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile, "what it means"))
+		r.Facts = append(r.Facts, fact.New(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile))
+		r.Facts[i].Meaning = "what it means"
 		r.NotTested = append(r.NotTested, fact.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
 		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, fact.Printable(hostile), false})
 	}
@@ -64,7 +65,7 @@ func TestReport_Verdict(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v: %+v", name, len(data), err, v)
 		}
 	}
-	few := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m")},
+	few := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "")},
 		Expected:  []Result{{Expectation{"request.host", fact.Kept}, fact.Kept, true}, {Expectation{"a", "b"}, "", false}},
 		NotTested: []fact.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
 	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
@@ -78,8 +79,8 @@ func TestReport_Verdict(t *testing.T) {
 func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
-		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m"), fact.Detail(fact.New("latency.p99", took, "", "", "m")),
-			fact.Detail(fact.New("tls.daysLeft", "13", "", "", "m")), fact.New("timeouts.response", "5s", "", "", "m")}}
+		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", ""), fact.Detail(fact.New("latency.p99", took, "", "")),
+			fact.Detail(fact.New("tls.daysLeft", "13", "", "")), fact.New("timeouts.response", "5s", "", "")}}
 		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.response", ">=30s"}})
 		verdicts[string(r.Verdict())] = true
 	}
@@ -120,10 +121,10 @@ func TestReport_pinned(t *testing.T) {
 func TestReport_WriteExpect(t *testing.T) {
 	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL has no TLS"}},
 		Facts: []fact.Fact{
-			fact.New("client.spoofable", fact.No, "", "", "m"), fact.New("client.address.by", `a "b\c" <d>`, "", "", "m"),
-			fact.New("timeouts.response", ">30s", "", "", "m"),
-			fact.Detail(fact.New("latency.p50", "1ms", "", "", "m")), fact.New("request.host", ">=1", "", "", "m"),
-			fact.New("request.path", "<1Mi", "", "", "m")}}
+			fact.New("client.spoofable", fact.No, "", ""), fact.New("client.address.by", `a "b\c" <d>`, "", ""),
+			fact.New("timeouts.response", ">30s", "", ""),
+			fact.Detail(fact.New("latency.p50", "1ms", "", "")), fact.New("request.host", ">=1", "", ""),
+			fact.New("request.path", "<1Mi", "", "")}}
 	want := `# tls was not tested: the URL has no TLS
 groups: [client, tls]
 expect:
@@ -137,7 +138,7 @@ expect:
 	}
 	many := &Report{}
 	for i := range 65 {
-		many.Facts = append(many.Facts, fact.New(fmt.Sprintf("fact%d", i), fact.Kept, "", "", "m"))
+		many.Facts = append(many.Facts, fact.New(fmt.Sprintf("fact%d", i), fact.Kept, "", ""))
 	}
 	b.Reset()
 	if err := many.WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "--groups") || b.Len() > 0 {

@@ -60,12 +60,17 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	return "", errors.New("the token of a person is not sent to the operator: name a service account by --metrics-account=NAMESPACE/NAME")
 }
 
+// endpointFiles returns the files by the paths of the operator.
+func endpointFiles() map[string]string {
+	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
+}
+
 // readEndpoint reads what one of the operator's pods serves.
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return g.forward(ctx, pod, func(address string) (failed error) {
-		for path, file := range map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"} {
+		for path, file := range endpointFiles() {
 			text, err := fetch(ctx, "https://"+address+path, token)
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err))

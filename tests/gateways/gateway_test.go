@@ -52,6 +52,7 @@ type turn struct {
 	echo    []string // settings of the echo server
 	groups  string
 	facts   map[string]string
+	spoils  bool // it is there for pathcheck to find: the documentation leaves it out
 }
 
 var (

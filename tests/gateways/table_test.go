@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-const document = "../../docs/reference/pathcheck.md"
+const document = "../../docs/reference/gateways.md"
 
 // shown are the facts in the table of the documentation.
 func shown() []string {
@@ -22,7 +22,8 @@ func shown() []string {
 		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
-// table returns the tables for the documentation: what each gateway does, and which settings change it.
+// table returns the tables for the documentation: what each gateway does, with one row for facts that have the same values, and which
+// settings change it.
 func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -32,29 +33,62 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 		fmt.Fprintf(&b, " %s %s |", g.name, g.versionOf(t))
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(all)) + "\n")
+	var rows []string
+	facts := map[string][]string{}
 	for _, fact := range shown() {
-		fmt.Fprintf(&b, "| `%s` |", fact)
+		row := ""
 		for _, g := range all {
-			fmt.Fprintf(&b, " %s |", cell(reports[g.name], fact))
+			row += fmt.Sprintf(" %s |", cell(reports[g.name], fact))
 		}
-		b.WriteString("\n")
+		if facts[row] == nil {
+			rows = append(rows, row)
+		}
+		facts[row] = append(facts[row], "`"+fact+"`")
 	}
-	b.WriteString("\n| gateway | setting | then |\n|---|---|---|\n")
-	for _, g := range all {
+	for _, row := range rows {
+		b.WriteString("| " + strings.Join(facts[row], ", ") + " |" + row + "\n")
+	}
+	b.WriteString("\n" + settings())
+	return b.String()
+}
+
+// settings returns the table of what changes facts.
+func settings() string {
+	var b strings.Builder
+	b.WriteString("| gateway | setting | then |\n|---|---|---|\n")
+	for _, g := range gateways() {
 		for _, each := range g.turns {
-			setting := strings.Join(strings.Fields(each.setting), " ")
-			if setting == "" {
-				setting = "Cache-Control: max-age=60 of the Echo"
+			if each.spoils {
+				continue
 			}
 			var facts []string
 			for name, value := range each.facts {
-				facts = append(facts, fmt.Sprintf("`%s` is %s", name, value))
+				facts = append(facts, fmt.Sprintf("`%s`: %s", name, value))
 			}
 			slices.Sort(facts)
-			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", g.name, strings.ReplaceAll(setting, "http://ECHO/", "http://.../"), strings.Join(facts, ", "))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", g.name, each.code(), strings.Join(facts, ", "))
 		}
 	}
 	return b.String()
+}
+
+// code returns the directives of a setting, without the one that forwards requests.
+func (t turn) code() string {
+	if t.setting == "" {
+		return "`Cache-Control: max-age=60` of the Echo"
+	}
+	directives := []string{t.setting}
+	if !strings.Contains(t.setting, "{ ") && !strings.Contains(t.setting, "{\n") {
+		directives = strings.Split(t.setting, "\n")
+	}
+	var all []string
+	for _, each := range directives {
+		text := strings.TrimSuffix(strings.Join(strings.Fields(each), " "), " reverse_proxy ECHO")
+		if text != "ProxyPass / http://ECHO/" && text != "reverse_proxy ECHO" {
+			all = append(all, "`"+strings.ReplaceAll(text, "http://ECHO/", "http://.../")+"`")
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // cell returns the value of a fact, with all header names.

@@ -30,13 +30,14 @@ type Fact struct {
 	Detail   bool   `json:"detail,omitempty"` // it differs between runs or matters little: --output=expect omits it
 }
 
-// New returns a fact. It truncates the texts and makes them printable, because they contain data from a server.
-func New(name, value, sent, received, meaning string) Fact {
+// New returns a fact of the table. It truncates the texts and makes them printable, because they contain data from a server.
+func New(name, value, sent, received string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > MaxValue {
 		value = value[:MaxValue-len(Digest(""))-1] + "#" + Digest(value)
 	}
-	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), MaxText), Received: Cut(Printable(received), MaxText), Meaning: meaning}
+	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), MaxText), Received: Cut(Printable(received), MaxText),
+		Meaning: meaning(name)}
 }
 
 // Detail marks a fact that --output=expect omits.

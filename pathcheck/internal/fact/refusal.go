@@ -8,11 +8,11 @@ import (
 const RefusedByCache = "cached"
 
 // Refused returns the fact that a proxy refuses a request or, if there is no refusal, that the response does not describe the request.
-func Refused(name, sent, refusal, meaning string) Fact {
+func Refused(name, sent, refusal string) Fact {
 	if refusal == "" { // the Echo responded
-		return New(name, "not reported", sent, "a response that does not describe the request", meaning)
+		return New(name, "not reported", sent, "a response that does not describe the request")
 	}
-	return New(name, "refused "+refusal, sent, "nothing: "+DescribeRefusal(refusal), meaning)
+	return New(name, "refused "+refusal, sent, "nothing: "+DescribeRefusal(refusal))
 }
 
 func DescribeRefusal(refusal string) string {

@@ -50,9 +50,8 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 	sent := local.String()
 	facts := func(value, by, received string) []fact.Fact {
 		return []fact.Fact{
-			fact.New("client.address", value, sent, received, "whether the address from which this program sends arrives, in a header or as the "+
-				"connection's address; replaced means another address, such as a NAT's, a node's or a load balancer's"),
-			fact.New("client.address.by", by, sent, received, "what reports the client's address to the application"),
+			fact.New("client.address", value, sent, received),
+			fact.New("client.address.by", by, sent, received),
 		}
 	}
 	if e.Peer() == local {

@@ -32,7 +32,7 @@ func examineBodyLimit(ctx context.Context, g *run.Group) error {
 }
 
 func bodyLadder() ladder {
-	return ladder{"body.max", "body.max.by", "the largest of the tried bodies that arrives whole",
+	return ladder{"body.max", "body.max.by",
 		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
 		func(size int) *wire.Request {
 			path := run.PlainPath
@@ -67,18 +67,18 @@ func examineChunks(ctx context.Context, g *run.Group) error {
 }
 
 func decideChunks(sent int, o run.Outcome) fact.Fact {
-	const name, meaning = "body.chunked", "whether a body that was sent in chunks, without Content-Length, arrives"
+	const name = "body.chunked"
 	text := fact.Size(sent) + " bytes in chunks"
 	e := o.Described()
 	switch {
 	case e == nil:
-		return fact.Refused(name, text, o.Refusal, meaning)
+		return fact.Refused(name, text, o.Refusal)
 	case e.Request.Body == nil || e.Request.Body.Size != int64(sent):
-		return fact.New(name, fact.Dropped, text, "no body", meaning)
+		return fact.New(name, fact.Dropped, text, "no body")
 	case e.Request.ContentLength >= 0:
-		return fact.New(name, "length set", text, "Content-Length: "+fact.Size(int(e.Request.ContentLength)), meaning)
+		return fact.New(name, "length set", text, "Content-Length: "+fact.Size(int(e.Request.ContentLength)))
 	}
-	return fact.New(name, fact.Kept, text, text, meaning)
+	return fact.New(name, fact.Kept, text, text)
 }
 
 // examineRequestBuffer interrupts a body, and uses the Echo's clock to determine whether the header arrived meanwhile.
@@ -141,16 +141,15 @@ func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err e
 // decideRequestBuffer compares the time at which the header arrived with the time at which the last chunk was sent, on the same clock.
 func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	const name = "body.request"
-	const meaning = "whether a request arrives while its body is sent, or once a proxy has all of it; uploads of long streams need the former"
 	const sent = "two chunks with a pause between them"
 	e := o.Described()
 	switch {
 	case e == nil:
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	case e.Request.Time.Before(last):
-		return fact.New(name, "streamed", sent, "the header, before the second chunk was sent", meaning)
+		return fact.New(name, "streamed", sent, "the header, before the second chunk was sent")
 	}
-	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent", meaning)
+	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent")
 }
 
 // examineExpect announces a body, and sends it when the server asks for it.
@@ -201,17 +200,16 @@ func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
 
 func decideExpect(status int, o run.Outcome) fact.Fact {
 	const name, sent = "body.expect", "Expect: 100-continue"
-	const meaning = "who requests a body that a client announces: the Echo, a proxy, or no one, in which case clients wait a second"
 	e := o.Described()
 	switch {
 	case e == nil:
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	case status == 0:
-		return fact.New(name, "not sent", sent, "the request, and no response before the body", meaning)
+		return fact.New(name, "not sent", sent, "the request, and no response before the body")
 	case e.Has("Expect"):
-		return fact.New(name, fact.Kept, sent, sent, meaning)
+		return fact.New(name, fact.Kept, sent, sent)
 	}
-	return fact.New(name, "sent by proxy", sent, "the request without Expect", meaning)
+	return fact.New(name, "sent by proxy", sent, "the request without Expect")
 }
 
 // examineRange requests a range of a description, for which the Echo serves no ranges, and then of a body for which it does.
@@ -232,22 +230,22 @@ func examineRange(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	if o.Response == nil || o.Status != http.StatusPartialContent || o.Size != 10 {
-		first = fact.New(first.Name, fact.Changed, "Range: "+some, "a response without a range", first.Meaning)
+		first = fact.New(first.Name, fact.Changed, "Range: "+some, "a response without a range")
 	}
 	g.Add(first)
 	return nil
 }
 
 func decideRange(sent string, o run.Outcome) fact.Fact {
-	const name, meaning = "body.range", "who serves ranges of a response: the Echo, a proxy from a whole response (as caches do), or no one"
+	const name = "body.range"
 	text := "Range: " + sent
 	switch {
 	case o.Refusal != "":
-		return fact.Refused(name, text, o.Refusal, meaning)
+		return fact.Refused(name, text, o.Refusal)
 	case o.Status == http.StatusPartialContent:
-		return fact.New(name, "served by proxy", text, "no Range", meaning)
+		return fact.New(name, "served by proxy", text, "no Range")
 	case o.Description != nil && strings.Join(o.Description.Values("Range"), "") == sent:
-		return fact.New(name, fact.Kept, text, text, meaning)
+		return fact.New(name, fact.Kept, text, text)
 	}
-	return fact.New(name, fact.Dropped, text, "no Range", meaning)
+	return fact.New(name, fact.Dropped, text, "no Range")
 }

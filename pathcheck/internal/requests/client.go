@@ -39,14 +39,14 @@ func examineStripping(ctx context.Context, g *run.Group) error {
 }
 
 func decideStripping(added []string, o run.Outcome) fact.Fact {
-	const name, meaning = "client.removable", "whether a client can remove the headers that proxies add, by naming them in Connection"
+	const name = "client.removable"
 	if len(added) == 0 {
-		return fact.New(name, fact.None, "", "", meaning+"; proxies add none of them")
+		return fact.New(name, fact.None, "", "")
 	}
 	sent := "Connection: " + strings.Join(added, ", ")
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	}
 	var stripped []string
 	for _, each := range added {
@@ -55,25 +55,23 @@ func decideStripping(added []string, o run.Outcome) fact.Fact {
 		}
 	}
 	if len(stripped) == 0 {
-		return fact.New(name, fact.No, sent, "all", meaning)
+		return fact.New(name, fact.No, sent, "all")
 	}
-	return fact.New(name, fact.Yes, sent, "without "+strings.Join(stripped, ", "), meaning)
+	return fact.New(name, fact.Yes, sent, "without "+strings.Join(stripped, ", "))
 }
 
 // identifier is a header that links the logs and traces of a request.
 type identifier struct {
-	fact, meaning string
-	sent          wire.Field
-	part          string // the part that must remain
+	fact string
+	sent wire.Field
+	part string // the part that must remain
 }
 
 func identifiers() []identifier {
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	return []identifier{
-		{"client.requestID", "whether a client's X-Request-Id is kept, and whether a proxy generates one if a request has none",
-			wire.Field{Name: "X-Request-Id", Value: "pathcheck-1"}, "pathcheck-1"},
-		{"client.traceparent", "whether a client's trace continues, and whether a proxy begins one if a request has none",
-			wire.Field{Name: "Traceparent", Value: "00-" + traceID + "-00f067aa0ba902b7-01"}, traceID},
+		{"client.requestID", wire.Field{Name: "X-Request-Id", Value: "pathcheck-1"}, "pathcheck-1"},
+		{"client.traceparent", wire.Field{Name: "Traceparent", Value: "00-" + traceID + "-00f067aa0ba902b7-01"}, traceID},
 	}
 }
 
@@ -92,7 +90,7 @@ func examineTracing(ctx context.Context, g *run.Group) error {
 func decideIdentifier(i identifier, without *wire.Description, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(i.fact, i.sent.String(), o.Refusal, i.meaning)
+		return fact.Refused(i.fact, i.sent.String(), o.Refusal)
 	}
 	received, made := strings.Join(e.Values(i.sent.Name), ", "), without.Has(i.sent.Name)
 	value := fact.Kept
@@ -105,5 +103,5 @@ func decideIdentifier(i identifier, without *wire.Description, o run.Outcome) fa
 	if made {
 		value += ", else generated"
 	}
-	return fact.New(i.fact, value, i.sent.String(), i.sent.Name+": "+received, i.meaning)
+	return fact.New(i.fact, value, i.sent.String(), i.sent.Name+": "+received)
 }

@@ -58,7 +58,7 @@ func TestDecideMethods(t *testing.T) {
 		"many": {map[string]run.Outcome{"AAAAAAAAAA": refused("405"), "BBBBBBBBBB": refused("405"), "CCCCCCCCCC": refused("405")},
 			"refused 3 #" + fact.Digest("AAAAAAAAAA,BBBBBBBBBB,CCCCCCCCCC")},
 	} {
-		expectValue(t, name, decideMethods("request.method", "m", c.outcomes), c.want)
+		expectValue(t, name, decideMethods("request.method", c.outcomes), c.want)
 	}
 }
 
@@ -95,10 +95,10 @@ func TestDecideHeaders(t *testing.T) {
 	}
 	for want, headers := range map[string]http.Header{fact.Kept: {"X_a": {"1"}}, fact.Changed: {"X_a": {"2"}}, "renamed": {"X-A": {"1"}},
 		fact.Dropped: {}} {
-		expectValue(t, want, decideField("f", wire.Field{Name: "X_a", Value: "1"}, "m",
+		expectValue(t, want, decideField("request.headers.underscores", wire.Field{Name: "X_a", Value: "1"},
 			came(func(e *wire.Description) { e.Headers = headers })), want)
 	}
-	expectValue(t, "refused", decideField("f", wire.Field{Name: "X_A", Value: "1"}, "m", refused("400")), "refused 400")
+	expectValue(t, "refused", decideField("request.headers.underscores", wire.Field{Name: "X_A", Value: "1"}, refused("400")), "refused 400")
 }
 
 func TestDecideQuery(t *testing.T) {

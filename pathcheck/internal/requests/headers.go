@@ -31,7 +31,7 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 	}
 	e := o.Described()
 	if e == nil {
-		g.Add(fact.Refused("request.headers.removed", "a request with typical browser headers", o.Refusal, "which headers do not arrive"))
+		g.Add(fact.Refused("request.headers.removed", "a request with typical browser headers", o.Refusal))
 		return nil
 	}
 	all := slices.Concat(sent, g.Headers)
@@ -53,8 +53,7 @@ func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {
 			lost = append(lost, each.Name)
 		}
 	}
-	return fact.New("request.headers.removed", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost),
-		"which headers do not arrive")
+	return fact.New("request.headers.removed", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost))
 }
 
 // isHop reports whether a header is only for the next server (RFC 9110, 7.6.1).
@@ -76,7 +75,7 @@ func decideAdded(sent []wire.Field, e *wire.Description) fact.Fact {
 		}
 	}
 	slices.Sort(texts)
-	return fact.New("request.headers.added", fact.Listed(added), "", strings.Join(texts, "; "), "which headers proxies add")
+	return fact.New("request.headers.added", fact.Listed(added), "", strings.Join(texts, "; "))
 }
 
 func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
@@ -88,12 +87,11 @@ func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
 			names, before, after = append(names, each.Name), append(before, each.String()), append(after, each.Name+": "+received[0])
 		}
 	}
-	return fact.New("request.headers.changed", fact.Listed(names), strings.Join(before, "; "), strings.Join(after, "; "),
-		"which headers arrive with another value")
+	return fact.New("request.headers.changed", fact.Listed(names), strings.Join(before, "; "), strings.Join(after, "; "))
 }
 
 func decideCase(sent string, e *wire.Description) fact.Fact {
-	const name, meaning = "request.headers.case", "whether header names keep their case; applications must not depend on it, but some do"
+	const name = "request.headers.case"
 	received := e.NameAsSent(sent)
 	value := fact.Changed
 	switch received {
@@ -106,11 +104,11 @@ func decideCase(sent string, e *wire.Description) fact.Fact {
 	case http.CanonicalHeaderKey(sent):
 		value = "canonical"
 	}
-	return fact.New(name, value, sent, received, meaning)
+	return fact.New(name, value, sent, received)
 }
 
 func decideOrder(sent []string, e *wire.Description) fact.Fact {
-	const name, meaning = "request.headers.order", "whether headers keep their order"
+	const name = "request.headers.order"
 	var received []string
 	for _, each := range e.Request.HeaderNames {
 		if slices.ContainsFunc(sent, func(other string) bool { return strings.EqualFold(each, other) }) {
@@ -124,7 +122,7 @@ func decideOrder(sent []string, e *wire.Description) fact.Fact {
 	case slices.Equal(sent, received):
 		value = fact.Kept
 	}
-	return fact.Detail(fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "), meaning))
+	return fact.Detail(fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " ")))
 }
 
 // decideTwice decides what happens to a header that was sent twice, with the values 1 and 2.
@@ -143,41 +141,38 @@ func decideTwice(sent string, e *wire.Description) fact.Fact {
 	case "":
 		value = fact.Dropped
 	}
-	return fact.New("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "),
-		"what happens to a header that occurs twice")
+	return fact.New("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "))
 }
 
 // examineUnderscores sends a header that some servers mistake for one with hyphens.
 func examineUnderscores(ctx context.Context, g *run.Group) error {
-	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"},
-		"whether a header with underscores in its name arrives")
+	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"})
 }
 
 // examineBytes sends a header whose value is not ASCII.
 func examineBytes(ctx context.Context, g *run.Group) error {
-	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"},
-		"whether a header with a value that is not ASCII arrives")
+	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"})
 }
 
 // examineField sends a header, and adds the fact that describes what happens to it.
-func examineField(ctx context.Context, g *run.Group, name string, sent wire.Field, meaning string) error {
+func examineField(ctx context.Context, g *run.Group, name string, sent wire.Field) error {
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: []wire.Field{sent}},
-		func(o run.Outcome) fact.Fact { return decideField(name, sent, meaning, o) })
+		func(o run.Outcome) fact.Fact { return decideField(name, sent, o) })
 }
 
-func decideField(name string, sent wire.Field, meaning string, o run.Outcome) fact.Fact {
+func decideField(name string, sent wire.Field, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(name, sent.String(), o.Refusal, meaning)
+		return fact.Refused(name, sent.String(), o.Refusal)
 	}
 	received, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
 	switch {
 	case len(received) == 1 && received[0] == sent.Value:
-		return fact.New(name, fact.Kept, sent.String(), sent.String(), meaning)
+		return fact.New(name, fact.Kept, sent.String(), sent.String())
 	case len(received) > 0:
-		return fact.New(name, fact.Changed, sent.String(), sent.Name+": "+strings.Join(received, ", "), meaning)
+		return fact.New(name, fact.Changed, sent.String(), sent.Name+": "+strings.Join(received, ", "))
 	case len(renamed) > 0:
-		return fact.New(name, "renamed", sent.String(), strings.ReplaceAll(sent.Name, "_", "-")+": "+strings.Join(renamed, ", "), meaning)
+		return fact.New(name, "renamed", sent.String(), strings.ReplaceAll(sent.Name, "_", "-")+": "+strings.Join(renamed, ", "))
 	}
-	return fact.New(name, fact.Dropped, sent.String(), "", meaning)
+	return fact.New(name, fact.Dropped, sent.String(), "")
 }

@@ -15,21 +15,21 @@ import (
 // ladder describes the search for a limit: sizes from small to large, up to the largest that an Echo can be configured to accept, and
 // beyond.
 type ladder struct {
-	fact, by, meaning string
-	sizes             []int
-	request           func(size int) *wire.Request
-	text              func(size int) string
-	arrived           func(size int, o run.Outcome) bool // reports whether the Echo received it whole
+	fact, by string
+	sizes    []int
+	request  func(size int) *wire.Request
+	text     func(size int) string
+	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received it whole
 }
 
 func headerLadders() []ladder {
 	return []ladder{
-		{"request.headers.size", "request.headers.size.by", "the largest of the tried headers that arrives",
+		{"request.headers.size", "request.headers.size.by",
 			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
 			}, fact.Size, headerArrived},
-		{"request.headers.number", "request.headers.number.by", "the most headers that arrive, among the tried numbers",
+		{"request.headers.number", "request.headers.number.by",
 			[]int{20, 40, 60, 80, 100},
 			func(size int) *wire.Request {
 				fields := make([]wire.Field, size)
@@ -38,7 +38,7 @@ func headerLadders() []ladder {
 				}
 				return &wire.Request{Path: run.PlainPath, Fields: fields}
 			}, strconv.Itoa, headersArrived},
-		{"request.url.size", "request.url.size.by", "the longest of the tried paths that arrives",
+		{"request.url.size", "request.url.size.by",
 			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath + "/" + strings.Repeat("x", size)}
@@ -114,7 +114,7 @@ func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
 		received = l.text(largest) + "; more is refused: " + refusal
 	}
 	return []fact.Fact{
-		fact.New(l.fact, l.text(largest), sent, received, l.meaning),
-		fact.Detail(fact.New(l.by, by, sent, received, "who refuses more: a proxy, or the Echo, so that the limit of the path may be higher")),
+		fact.New(l.fact, l.text(largest), sent, received),
+		fact.Detail(fact.New(l.by, by, sent, received)),
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // report describes a part of the URL that proxies report: its scheme, its host or its port.
 type report struct {
-	fact, by, meaning string
-	want              []string
-	headers           []string // the first one in a request counts
-	parameter         string   // in Forwarded
+	fact, by  string
+	want      []string
+	headers   []string // the first one in a request counts
+	parameter string   // in Forwarded
 }
 
 func reports(t *wire.Target) []report {
@@ -23,14 +23,13 @@ func reports(t *wire.Target) []report {
 		port = map[string]string{"http": "80", "https": "443"}[t.Scheme]
 	}
 	secure := map[string]string{"http": "off", "https": "on"}[t.Scheme]
-	const list = "; two proxies make a list, such as https, http, which many applications cannot read"
 	return []report{
-		{"client.proto", "client.proto.by", "whether proxies report the scheme of the URL, which applications use for links and cookies" + list,
+		{"client.proto", "client.proto.by",
 			[]string{t.Scheme, secure}, []string{"X-Forwarded-Proto", "Forwarded", "X-Forwarded-Scheme", "X-Forwarded-Protocol", "X-Scheme",
 				"X-Url-Scheme", "Cloudfront-Forwarded-Proto", "X-Forwarded-Ssl", "Front-End-Https"}, "proto"},
-		{"client.host", "", "whether proxies report the host of the URL, which applications use for links" + list,
+		{"client.host", "",
 			[]string{t.Host, t.Name}, []string{"X-Forwarded-Host", "Forwarded", "X-Original-Host"}, "host"},
-		{"client.port", "", "whether proxies report the port of the URL, which applications use for links" + list,
+		{"client.port", "",
 			[]string{port}, []string{"X-Forwarded-Port"}, ""},
 	}
 }
@@ -39,13 +38,13 @@ func reports(t *wire.Target) []report {
 func decideReported(t *wire.Target, e *wire.Description) (facts []fact.Fact) {
 	for _, each := range reports(t) {
 		value, by, received := each.decide(e)
-		f := fact.New(each.fact, value, each.want[0], received, each.meaning)
+		f := fact.New(each.fact, value, each.want[0], received)
 		if each.by == "" {
 			f = fact.Detail(f)
 		}
 		facts = append(facts, f)
 		if each.by != "" {
-			facts = append(facts, fact.Detail(fact.New(each.by, by, each.want[0], received, "the header that reports it")))
+			facts = append(facts, fact.Detail(fact.New(each.by, by, each.want[0], received)))
 		}
 	}
 	return facts

@@ -19,11 +19,11 @@ func ExamineRequest(ctx context.Context, g *run.Group) error {
 
 func examineMethods(ctx context.Context, g *run.Group) error {
 	for _, each := range []struct {
-		fact, meaning string
-		methods       []string
+		fact    string
+		methods []string
 	}{
-		{"request.method", "whether common methods arrive", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
-		{"request.methodOther", "whether other methods arrive: for diagnosis, WebDAV and unknown ones", []string{"TRACE", "PROPFIND", "BREW"}},
+		{"request.method", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
+		{"request.methodOther", []string{"TRACE", "PROPFIND", "BREW"}},
 	} {
 		outcomes := map[string]run.Outcome{}
 		for _, method := range each.methods {
@@ -33,13 +33,13 @@ func examineMethods(ctx context.Context, g *run.Group) error {
 			}
 			outcomes[method] = o
 		}
-		g.Add(decideMethods(each.fact, each.meaning, outcomes))
+		g.Add(decideMethods(each.fact, outcomes))
 	}
 	return nil
 }
 
 // decideMethods decides which methods are refused or changed. The response to HEAD does not contain the method.
-func decideMethods(name, meaning string, outcomes map[string]run.Outcome) fact.Fact {
+func decideMethods(name string, outcomes map[string]run.Outcome) fact.Fact {
 	var sent, received, refused, others []string
 	for method, o := range outcomes {
 		sent = append(sent, method)
@@ -63,13 +63,12 @@ func decideMethods(name, meaning string, outcomes map[string]run.Outcome) fact.F
 	case len(others) > 0:
 		value = "changed " + fact.ShortList(others, fact.MaxValue-len("changed "))
 	}
-	return fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "), meaning)
+	return fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "))
 }
 
 // examineVersions determines the HTTP version in which requests arrive.
 func examineVersions(ctx context.Context, g *run.Group) error {
-	g.Add(fact.New("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto,
-		"the version with which an HTTP/1.1 request arrives; HTTP/1.0 has neither chunks nor connections that remain open"))
+	g.Add(fact.New("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto))
 	a, err := g.DoHTTP2(ctx, &wire.Request{Path: run.PlainPath})
 	if ended := run.Over(ctx, err); ended != nil {
 		return ended
@@ -82,16 +81,15 @@ func examineVersions(ctx context.Context, g *run.Group) error {
 }
 
 func decideHTTP2(a *wire.Response, err error) fact.Fact {
-	const meaning = "whether the first proxy accepts HTTP/2, and the version with which such a request arrives"
 	switch {
 	case err != nil:
-		return fact.New("request.http2", fact.No, "HTTP/2", "nothing: "+err.Error(), meaning)
+		return fact.New("request.http2", fact.No, "HTTP/2", "nothing: "+err.Error())
 	case !a.Proven:
-		return fact.Refused("request.http2", "HTTP/2", a.Refusal(), meaning)
+		return fact.Refused("request.http2", "HTTP/2", a.Refusal())
 	case a.Description == nil:
-		return fact.New("request.http2", fact.Yes, "HTTP/2", "", meaning)
+		return fact.New("request.http2", fact.Yes, "HTTP/2", "")
 	}
-	return fact.New("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto, meaning)
+	return fact.New("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto)
 }
 
 // oddQuery contains parameters that proxies could sort, merge or drop.
@@ -102,10 +100,10 @@ func examineQuery(ctx context.Context, g *run.Group) error {
 }
 
 func decideQuery(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "request.query", oddQuery, "whether the query arrives as it was sent, including duplicates, order and escapes"
+	const name, sent = "request.query", oddQuery
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	}
 	_, received, found := strings.Cut(e.Path, "?")
 	value := fact.Changed
@@ -115,7 +113,7 @@ func decideQuery(o run.Outcome) fact.Fact {
 	case !found:
 		value = fact.Dropped
 	}
-	return fact.New(name, value, sent, received, meaning)
+	return fact.New(name, value, sent, received)
 }
 
 func examineHost(_ context.Context, g *run.Group) error {
@@ -128,8 +126,7 @@ func decideHost(sent string, e *wire.Description) fact.Fact {
 	if e.Host == sent {
 		value = fact.Kept
 	}
-	return fact.New("request.host", value, "Host: "+sent, "Host: "+e.Host,
-		"whether the URL's host, which applications use for links, arrives; X-Forwarded-Host may contain it instead")
+	return fact.New("request.host", value, "Host: "+sent, "Host: "+e.Host)
 }
 
 // examineTrailers sends a field after the body.
@@ -141,14 +138,14 @@ func examineTrailers(ctx context.Context, g *run.Group) error {
 }
 
 func decideTrailers(sent wire.Field, o run.Outcome) fact.Fact {
-	const name, meaning = "request.trailers", "whether a field after the body, such as the status of a gRPC call, arrives"
+	const name = "request.trailers"
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(name, sent.String(), o.Refusal, meaning)
+		return fact.Refused(name, sent.String(), o.Refusal)
 	}
 	received := e.Request.Trailers.Get(sent.Name)
 	if received == sent.Value {
-		return fact.New(name, fact.Kept, sent.String(), sent.String(), meaning)
+		return fact.New(name, fact.Kept, sent.String(), sent.String())
 	}
-	return fact.New(name, fact.Dropped, sent.String(), "no trailer", meaning)
+	return fact.New(name, fact.Dropped, sent.String(), "no trailer")
 }

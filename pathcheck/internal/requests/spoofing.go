@@ -17,36 +17,32 @@ const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "s
 
 // spoofing is a header that a client could set as if it were a proxy.
 type spoofing struct {
-	fact, meaning string
-	sent          []wire.Field
+	fact string
+	sent []wire.Field
 }
 
 // spoofings returns the headers to test: all in the table, and others in which this path reports the address.
 func spoofings(others []string) (all []spoofing) {
 	for _, each := range addressHeaders() {
-		value, meaning := spoofed, "whether a client can choose the address in "+each.name
+		value := spoofed
 		switch each.name {
-		case "X-Forwarded-For":
-			meaning += "; the value in front means that the real address follows it"
 		case "Forwarded":
 			value = "for=" + spoofed
 		case "Cloudfront-Viewer-Address":
 			value += ":443"
 		}
-		all = append(all, spoofing{each.fact, meaning, wire.Fields(each.name, value)})
+		all = append(all, spoofing{each.fact, wire.Fields(each.name, value)})
 	}
 	if len(others) > 0 {
-		other := spoofing{"client.spoofable.other", "the same for headers that few other paths have", nil}
+		other := spoofing{"client.spoofable.other", nil}
 		for _, name := range others {
 			other.sent = append(other.sent, wire.Field{Name: name, Value: spoofed})
 		}
 		all = append(all, other)
 	}
 	return append(all,
-		spoofing{"client.spoofable.host", "whether a client can choose the host in X-Forwarded-Host",
-			wire.Fields("X-Forwarded-Host", spoofedHost)},
-		spoofing{"client.spoofable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
-			wire.Fields("X-Forwarded-Proto", spoofedScheme)})
+		spoofing{"client.spoofable.host", wire.Fields("X-Forwarded-Host", spoofedHost)},
+		spoofing{"client.spoofable.proto", wire.Fields("X-Forwarded-Proto", spoofedScheme)})
 }
 
 // examineSpoofing sends all of these headers at once. If the request is refused, it sends each header alone to determine which one is
@@ -87,7 +83,7 @@ func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	sent := describeFields(s.sent)
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(s.fact, sent, o.Refusal, s.meaning)
+		return fact.Refused(s.fact, sent, o.Refusal)
 	}
 	value := fact.No
 	var received []wire.Field
@@ -97,7 +93,7 @@ func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 			value = cmp.Or(placeOfSpoofed(each.Name, e), value)
 		}
 	}
-	return fact.New(s.fact, value, sent, describeFields(received), s.meaning)
+	return fact.New(s.fact, value, sent, describeFields(received))
 }
 
 // placeOfSpoofed returns which element of a list is spoofed: the last one, another one, or "" if none is.

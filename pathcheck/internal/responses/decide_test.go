@@ -23,9 +23,9 @@ func TestDecideRetries(t *testing.T) {
 	if pods.total() != 3 {
 		t.Errorf("%v are %d attempts", pods, pods.total())
 	}
-	expectValue(t, "two retries", decideRetries("retries.get", "GET", "503", 3), "2")
-	expectValue(t, "none", decideRetries("retries.get", "GET", "503", 1), "0")
-	expectValue(t, "no response", decideRetries("retries.get", "GET", "503", 0), "not reported")
+	expectValue(t, "two retries", decideRetries("retries.get", "GET", 3), "2")
+	expectValue(t, "none", decideRetries("retries.get", "GET", 1), "0")
+	expectValue(t, "no response", decideRetries("retries.get", "GET", 0), "not reported")
 }
 
 func TestDecideLoadBalancing(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDecideLoadBalancing(t *testing.T) {
 
 func TestDecideLatency(t *testing.T) {
 	took := []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}
-	facts := decideLatency("latency", "", took)
+	facts := decideLatency("latency", took)
 	expectValue(t, "median", facts[0], "2.00ms")
 	expectValue(t, "longest", facts[1], "3.00ms")
 	expectValue(t, "in time", decideTimeout(time.Second, 30*time.Second, run.Outcome{Response: &wire.Response{}}), ">30s")

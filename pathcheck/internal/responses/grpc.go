@@ -61,20 +61,19 @@ func message(text string, numbers ...uint64) []byte {
 
 func decideUnary(a *wire.Response, err error) fact.Fact {
 	const name, sent = "grpc.unary", "a gRPC call"
-	const meaning = "whether gRPC calls arrive, and responses come back with the trailers that contain the status"
 	switch {
 	case err != nil:
-		return fact.New(name, fact.No, sent, "nothing: "+err.Error(), meaning)
+		return fact.New(name, fact.No, sent, "nothing: "+err.Error())
 	case !a.Proven:
-		return fact.Refused(name, sent, a.Refusal(), meaning)
+		return fact.Refused(name, sent, a.Refusal())
 	case a.Header.Get("Content-Type") != grpcType:
-		return fact.New(name, fact.No, sent, "a request that is not a gRPC call", meaning+"; a proxy forwards requests over HTTP/1")
+		return fact.New(name, fact.No, sent, "a request that is not a gRPC call")
 	case a.Trailers.Get("Grpc-Status") == "":
-		return fact.New(name, "no trailers", sent, "a response without grpc-status", meaning)
+		return fact.New(name, "no trailers", sent, "a response without grpc-status")
 	case a.Trailers.Get("Grpc-Status") != "0" || !bytes.Contains(a.Body, []byte("pathcheck")):
-		return fact.New(name, fact.Changed, sent, "grpc-status: "+a.Trailers.Get("Grpc-Status"), meaning)
+		return fact.New(name, fact.Changed, sent, "grpc-status: "+a.Trailers.Get("Grpc-Status"))
 	}
-	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0", meaning)
+	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0")
 }
 
 // serverStream makes a call whose responses arrive at intervals, and returns the times at which they arrived.
@@ -116,6 +115,5 @@ func decideStream(arrivals []time.Duration) fact.Fact {
 	if len(arrivals) < events {
 		f.Value = fact.No
 	}
-	return fact.New("grpc.stream", f.Value, "a message each second", f.Received,
-		"whether the messages in a gRPC stream arrive when they are sent")
+	return fact.New("grpc.stream", f.Value, "a message each second", f.Received)
 }

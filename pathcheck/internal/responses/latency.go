@@ -21,7 +21,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	g.Add(decideLatency("latency", "through the proxies", took)...)
+	g.Add(decideLatency("latency", took)...)
 	if g.Direct == "" {
 		return nil
 	}
@@ -34,7 +34,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)
 	}
-	g.Add(decideLatency("latency.direct", "without the proxies", took)...)
+	g.Add(decideLatency("latency.direct", took)...)
 	return nil
 }
 
@@ -58,15 +58,14 @@ func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 }
 
 // decideLatency returns the median and the 99th percentile, which is the maximum for so few requests.
-func decideLatency(name, how string, took []time.Duration) []fact.Fact {
+func decideLatency(name string, took []time.Duration) []fact.Fact {
 	slices.Sort(took)
 	var facts []fact.Fact
 	for _, each := range []struct {
 		suffix string
 		value  time.Duration
 	}{{".p50", took[(len(took)-1)/2]}, {".p99", took[len(took)-1]}} {
-		facts = append(facts, fact.Detail(fact.New(name+each.suffix, milliseconds(each.value), fmt.Sprintf("%d requests", len(took)), "",
-			"how long a response takes "+how+", on an open connection")))
+		facts = append(facts, fact.Detail(fact.New(name+each.suffix, milliseconds(each.value), fmt.Sprintf("%d requests", len(took)), "")))
 	}
 	return facts
 }

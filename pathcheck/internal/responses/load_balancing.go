@@ -102,8 +102,7 @@ func decideLoadBalancing(each, shared *seen) []fact.Fact {
 	if shared.closed {
 		open = fact.No
 	}
-	facts := []fact.Fact{fact.New("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses),
-		"whether a proxy leaves a client's connection open for more requests")}
+	facts := []fact.Fact{fact.New("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses))}
 	upstream := "new each time"
 	switch {
 	case each.peers[""] > 0:
@@ -111,27 +110,26 @@ func decideLoadBalancing(each, shared *seen) []fact.Fact {
 	case len(each.peers) < each.responses:
 		upstream = "reused"
 	}
-	facts = append(facts, fact.Detail(fact.New("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)),
-		"whether requests from different connections arrive on the same connection; if so, balancing by connection has no effect")))
+	facts = append(facts, fact.Detail(fact.New("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)))))
 	if each.pods[""] > 0 || each.responses == 0 {
-		return append(facts, fact.New("loadBalancing.pods", "not reported", sent, "no pod names", "how many pods respond"))
+		return append(facts, fact.New("loadBalancing.pods", "not reported", sent, "no pod names"))
 	}
-	pods := fact.New("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods), "how many pods respond")
+	pods := fact.New("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods))
 	return append(facts, fact.Detail(pods), fact.Detail(decideAffinity(each, shared)))
 }
 
 func decideAffinity(each, shared *seen) fact.Fact {
-	const name, meaning = "loadBalancing.affinity", "whether requests from the same client go to the same pod"
+	const name = "loadBalancing.affinity"
 	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
 	switch {
 	case len(each.cookies) > 0:
-		return fact.New(name, "cookie", "", "the cookie "+fact.Listed(each.cookies)+"; "+received, meaning)
+		return fact.New(name, "cookie", "", "the cookie "+fact.Listed(each.cookies)+"; "+received)
 	case len(each.pods) == 1:
-		return fact.New(name, "one pod", "", received+": there is only one pod, or the client's address determines the pod", meaning)
+		return fact.New(name, "one pod", "", received+": there is only one pod, or the client's address determines the pod")
 	case len(shared.pods) == 1 && shared.responses > 1:
-		return fact.New(name, "connection", "", received, meaning)
+		return fact.New(name, "connection", "", received)
 	}
-	return fact.New(name, fact.None, "", received, meaning)
+	return fact.New(name, fact.None, "", received)
 }
 
 func describeCounts(counts map[string]int) string {

@@ -21,11 +21,11 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
 		if err != nil {
 			if run.Over(ctx, err) == nil {
-				g.Add(fact.New("outlierDetection", "all", "a connection that is reset", "nothing: "+err.Error(), outlierDetectionMeaning))
+				g.Add(fact.New("outlierDetection", "all", "a connection that is reset", "nothing: "+err.Error()))
 			}
 			return err
 		}
-		g.Add(decideRetries("retries.reset", "GET", "a reset of the connection", attempts))
+		g.Add(decideRetries("retries.reset", "GET", attempts))
 	} else {
 		g.Skip("retries.reset", "requests cannot make the Echo reset a connection, which requires spec.server.controls: Full")
 	}
@@ -53,8 +53,6 @@ func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	return err
 }
 
-const outlierDetectionMeaning = "whether a proxy temporarily stops using pods that respond with 503, or whose connections break"
-
 // respondingPods returns the pods that respond to several requests.
 func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, error) {
 	all := newSeen()
@@ -75,13 +73,12 @@ func decideOutlierDetection(before, after *seen) fact.Fact {
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)
 	switch {
 	case after == nil:
-		return fact.New(name, "all", sent, "no more responses from the Echo", outlierDetectionMeaning)
+		return fact.New(name, "all", sent, "no more responses from the Echo")
 	case len(after.pods) < len(before.pods):
 		return fact.New(name, strconv.Itoa(len(before.pods)-len(after.pods)), sent,
-			describeCounts(before.pods)+"; then "+describeCounts(after.pods), outlierDetectionMeaning)
+			describeCounts(before.pods)+"; then "+describeCounts(after.pods))
 	case before.responses+after.responses < 2*failures:
-		return fact.New(name, "some responses", sent, fmt.Sprintf("%d of %d responses", before.responses+after.responses, 2*failures),
-			outlierDetectionMeaning)
+		return fact.New(name, "some responses", sent, fmt.Sprintf("%d of %d responses", before.responses+after.responses, 2*failures))
 	}
-	return fact.New(name, fact.None, sent, describeCounts(after.pods), outlierDetectionMeaning)
+	return fact.New(name, fact.None, sent, describeCounts(after.pods))
 }

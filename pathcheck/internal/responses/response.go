@@ -33,7 +33,7 @@ func examineResponseHeaders(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	if o.Refusal != "" {
-		g.Add(fact.Refused("response.headers.removed", path, o.Refusal, "which response headers do not arrive"))
+		g.Add(fact.Refused("response.headers.removed", path, o.Refusal))
 		return nil
 	}
 	g.Add(decideResponseHeaders(want, o.Header)...)
@@ -68,10 +68,9 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	slices.Sort(texts)
 	received := strings.Join(texts, "; ")
 	return []fact.Fact{
-		fact.New("response.headers.removed", fact.Listed(lost), "", fact.DescribeLost(lost), "which response headers do not arrive"),
-		fact.New("response.headers.added", fact.Listed(added), "", received,
-			"which response headers an Echo does not send by default; a proxy adds them, or the Echo itself (spec.response.headers)"),
-		fact.New("response.headers.changed", fact.Listed(other), "", received, "which response headers arrive with another value"),
+		fact.New("response.headers.removed", fact.Listed(lost), "", fact.DescribeLost(lost)),
+		fact.New("response.headers.added", fact.Listed(added), "", received),
+		fact.New("response.headers.changed", fact.Listed(other), "", received),
 	}
 }
 
@@ -117,8 +116,7 @@ func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 	if len(replaced) > 0 {
 		value = "replaced " + fact.ShortList(replaced, fact.MaxValue-len("replaced "))
 	}
-	return fact.New("response.status", value, strings.Join(sent, " "), strings.Join(received, " "),
-		"whether errors arrive as the application sends them, or proxies replace them with their own pages")
+	return fact.New("response.status", value, strings.Join(sent, " "), strings.Join(received, " "))
 }
 
 func examineCompression(ctx context.Context, g *run.Group) error {
@@ -131,19 +129,18 @@ func examineCompression(ctx context.Context, g *run.Group) error {
 
 func decideCompression(o run.Outcome) fact.Fact {
 	const name, sent = "response.compression", "a text, for Accept-Encoding: gzip, br, zstd"
-	const meaning = "whether a proxy compresses responses; the Echo never does"
 	if o.Refusal != "" {
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	}
 	value := o.Header.Get("Content-Encoding")
 	received := "Content-Encoding: " + cmp.Or(value, fact.None)
 	switch value {
 	case "gzip", "br", "zstd":
-		return fact.New(name, value, sent, received, meaning)
+		return fact.New(name, value, sent, received)
 	case "":
-		return fact.New(name, fact.None, sent, received, meaning)
+		return fact.New(name, fact.None, sent, received)
 	}
-	return fact.New(name, "another", sent, received, meaning)
+	return fact.New(name, "another", sent, received)
 }
 
 func examineEarlyHints(ctx context.Context, g *run.Group) error {
@@ -155,14 +152,14 @@ func examineEarlyHints(ctx context.Context, g *run.Group) error {
 }
 
 func decideEarlyHints(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "response.earlyHints", "103, then 200", "whether a response with status 103 arrives before the final one"
+	const name, sent = "response.earlyHints", "103, then 200"
 	switch {
 	case o.Refusal != "":
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	case slices.Contains(o.Interim, http.StatusEarlyHints):
-		return fact.New(name, fact.Kept, sent, sent, meaning)
+		return fact.New(name, fact.Kept, sent, sent)
 	}
-	return fact.New(name, fact.Dropped, sent, strconv.Itoa(o.Status), meaning)
+	return fact.New(name, fact.Dropped, sent, strconv.Itoa(o.Status))
 }
 
 // examineCaching sends a request twice: a cache sends the first response again, with the proof of the first request.
@@ -176,12 +173,11 @@ func examineCaching(ctx context.Context, g *run.Group) error {
 
 func decideCaching(second run.Outcome) fact.Fact {
 	const name, sent = "response.cached", "the same request twice"
-	const meaning = "whether a proxy responds from a cache; an Echo forbids it unless spec.response.headers sets another Cache-Control"
 	switch {
 	case second.Refusal == fact.RefusedByCache:
-		return fact.New(name, fact.Yes, sent, "the first response again", meaning)
+		return fact.New(name, fact.Yes, sent, "the first response again")
 	case second.Refusal != "":
-		return fact.Refused(name, sent, second.Refusal, meaning)
+		return fact.Refused(name, sent, second.Refusal)
 	}
-	return fact.New(name, fact.No, sent, "two responses from the Echo", meaning)
+	return fact.New(name, fact.No, sent, "two responses from the Echo")
 }

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
@@ -21,7 +20,7 @@ func ExamineRetries(ctx context.Context, g *run.Group) error {
 		if err != nil {
 			return err
 		}
-		g.Add(decideRetries(each.fact, each.method, "503", attempts))
+		g.Add(decideRetries(each.fact, each.method, attempts))
 	}
 	return nil
 }
@@ -80,11 +79,10 @@ func (c podCounts) total() (total int) {
 	return total
 }
 
-func decideRetries(name, method, fault string, attempts int) fact.Fact {
-	meaning := fmt.Sprintf("how often a proxy repeats a request after the Echo responded with %s; applications must tolerate that", fault)
+func decideRetries(name, method string, attempts int) fact.Fact {
 	received := strconv.Itoa(attempts) + " requests"
 	if attempts == 0 {
-		return fact.New(name, "not reported", method, received, meaning)
+		return fact.New(name, "not reported", method, received)
 	}
-	return fact.New(name, strconv.Itoa(attempts-1), method, received, meaning)
+	return fact.New(name, strconv.Itoa(attempts-1), method, received)
 }

@@ -36,7 +36,7 @@ func examineEvents(ctx context.Context, g *run.Group) error {
 	g.Judge(a, s.Nonce)
 	if o, err := g.Outcome(ctx, a, nil); err != nil || o.Refusal != "" {
 		if o.Refusal != "" {
-			g.Add(fact.Refused("response.stream", "GET /-/sse", o.Refusal, "whether an event stream arrives"))
+			g.Add(fact.Refused("response.stream", "GET /-/sse", o.Refusal))
 		}
 		return err
 	}
@@ -66,7 +66,6 @@ func readEvent(r io.Reader) error {
 // decideEvents compares the times at which events arrive that were sent a second apart.
 func decideEvents(arrivals []time.Duration) fact.Fact {
 	const name, sent = "response.stream", "an event each second"
-	const meaning = "whether parts of a response arrive when they are sent, or a proxy buffers them"
 	var texts []string
 	for _, each := range arrivals {
 		texts = append(texts, each.Round(100*time.Millisecond).String())
@@ -74,11 +73,11 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	received := "events after " + strings.Join(texts, ", ")
 	switch {
 	case len(arrivals) == 0:
-		return fact.New(name, "buffered", sent, "nothing in time", meaning)
+		return fact.New(name, "buffered", sent, "nothing in time")
 	case len(arrivals) < 3 || arrivals[2]-arrivals[0] < time.Second:
-		return fact.New(name, "buffered", sent, received, meaning)
+		return fact.New(name, "buffered", sent, received)
 	}
-	return fact.New(name, "streamed", sent, received, meaning)
+	return fact.New(name, "streamed", sent, received)
 }
 
 // readUntil reads pieces until enough have arrived or the deadline passes, and returns the time at which each arrived.

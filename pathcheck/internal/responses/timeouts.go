@@ -18,10 +18,10 @@ func ExamineTimeouts(ctx context.Context, g *run.Group) error {
 }
 
 func decideTimeout(took, delay time.Duration, o run.Outcome) fact.Fact {
-	const name, meaning = "timeouts.response", "how long a proxy waits for a response"
+	const name = "timeouts.response"
 	sent := "a request with a response after " + delay.String()
 	if o.Refusal == "" {
-		return fact.New(name, ">"+delay.String(), sent, "the response", meaning)
+		return fact.New(name, ">"+delay.String(), sent, "the response")
 	}
-	return fact.New(name, took.Round(time.Second).String(), sent, fact.DescribeRefusal(o.Refusal), meaning)
+	return fact.New(name, took.Round(time.Second).String(), sent, fact.DescribeRefusal(o.Refusal))
 }

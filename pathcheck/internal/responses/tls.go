@@ -26,10 +26,9 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	}
 	state := g.Known.Plain.TLS
 	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
-	g.Add(fact.New("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version),
-		"the TLS version that the server chooses for a client that supports all versions"),
+	g.Add(fact.New("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version)),
 		fact.Detail(fact.New("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
-			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the server chooses, which also depends on the client's hardware")))
+			tls.CipherSuiteName(state.CipherSuite))))
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
@@ -53,13 +52,10 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 	}
 	days := int(math.Floor(leaf.NotAfter.Sub(now).Hours() / 24))
 	return []fact.Fact{
-		fact.New("tls.trust", trust, "", reason,
-			"whether clients that trust the browsers' authorities and the given ones trust the certificate"),
-		fact.New("tls.name", match, name, names, "whether the certificate is for the URL's host"),
-		fact.Detail(fact.New("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain),
-			"how many certificates the server sends; without the intermediate ones, some clients do not trust the first")),
-		fact.Detail(fact.New("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339),
-			"how many days the certificate is still valid")),
+		fact.New("tls.trust", trust, "", reason),
+		fact.New("tls.name", match, name, names),
+		fact.Detail(fact.New("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain))),
+		fact.Detail(fact.New("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339))),
 	}
 }
 
@@ -126,8 +122,7 @@ func examineProtocols(ctx context.Context, g *run.Group) error {
 	case state.NegotiatedProtocol != "":
 		value = state.NegotiatedProtocol
 	}
-	g.Add(fact.New("tls.alpn", value, "h2, http/1.1", value,
-		"the protocol that the server chooses (ALPN); without h2 browsers use HTTP/1.1, and gRPC is not possible"))
+	g.Add(fact.New("tls.alpn", value, "h2, http/1.1", value))
 	return nil
 }
 
@@ -144,8 +139,7 @@ func examineOldest(ctx context.Context, g *run.Group) error {
 			return ended
 		}
 		if err == nil {
-			g.Add(fact.New("tls.minVersion", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
-				"the oldest TLS version that the server accepts; versions before 1.2 are not safe"))
+			g.Add(fact.New("tls.minVersion", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version)))
 			return nil
 		}
 	}
@@ -176,17 +170,17 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 
 // decideEnd compares the TLS version that the Echo reports with the version that a client with at most TLS 1.2 negotiated, if it could.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
-	const name, meaning = "tls.ends", "where the client's TLS ends: at a proxy, at the Echo, or both, with another TLS connection between them"
+	const name = "tls.ends"
 	switch {
 	case plain == nil:
-		return fact.New(name, "not reported", "", "", meaning)
+		return fact.New(name, "not reported", "", "")
 	case plain.TLS == nil:
-		return fact.New(name, "proxy", "TLS", "no TLS", meaning)
+		return fact.New(name, "proxy", "TLS", "no TLS")
 	case older == nil:
-		return fact.New(name, "both or Echo", "TLS", plain.TLS.Version, meaning)
+		return fact.New(name, "both or Echo", "TLS", plain.TLS.Version)
 	case older.TLS != nil && older.TLS.Version != plain.TLS.Version && older.TLS.Version == strings.Replace(tls.VersionName(negotiated),
 		"TLS ", "TLSv", 1):
-		return fact.New(name, "Echo", "TLS 1.3, then 1.2", plain.TLS.Version+", then "+older.TLS.Version, meaning)
+		return fact.New(name, "Echo", "TLS 1.3, then 1.2", plain.TLS.Version+", then "+older.TLS.Version)
 	}
-	return fact.New(name, "both", "TLS 1.3, then 1.2", plain.TLS.Version+", both times", meaning)
+	return fact.New(name, "both", "TLS 1.3, then 1.2", plain.TLS.Version+", both times")
 }

@@ -77,31 +77,31 @@ func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, e
 }
 
 func decideUpgrade(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "websocket.upgrade", "Upgrade: websocket", "whether a connection can become a WebSocket"
+	const name, sent = "websocket.upgrade", "Upgrade: websocket"
 	switch {
 	case o.Refusal != "":
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	case o.Status == http.StatusSwitchingProtocols:
-		return fact.New(name, fact.Yes, sent, sent, meaning)
+		return fact.New(name, fact.Yes, sent, sent)
 	}
-	return fact.New(name, fact.No, sent, "a request without Upgrade, or an HTTP/1.0 request", meaning+"; a proxy does not forward the header")
+	return fact.New(name, fact.No, sent, "a request without Upgrade, or an HTTP/1.0 request")
 }
 
 func decideSubprotocol(received string) fact.Fact {
-	const name, sent, meaning = "websocket.subprotocol", "pathcheck", "whether a WebSocket's subprotocol arrives"
+	const name, sent = "websocket.subprotocol", "pathcheck"
 	if received == sent {
-		return fact.Detail(fact.New(name, fact.Kept, sent, received, meaning))
+		return fact.Detail(fact.New(name, fact.Kept, sent, received))
 	}
-	return fact.Detail(fact.New(name, fact.Dropped, sent, received, meaning))
+	return fact.Detail(fact.New(name, fact.Dropped, sent, received))
 }
 
 func decideMessages(size int, err error) fact.Fact {
-	const name, meaning = "websocket.messages", "whether short and long messages come back as they were sent"
+	const name = "websocket.messages"
 	sent := "messages of up to " + sizeText(size)
 	if err == nil {
-		return fact.New(name, fact.Kept, sent, sent, meaning)
+		return fact.New(name, fact.Kept, sent, sent)
 	}
-	return fact.New(name, "lost at "+sizeText(size), sent, "no such message: "+wire.RefusalOf(err), meaning)
+	return fact.New(name, "lost at "+sizeText(size), sent, "no such message: "+wire.RefusalOf(err))
 }
 
 func sizeText(bytes int) string { return fact.Size(bytes) + "B" }

@@ -24,20 +24,18 @@ func examineExtendedConnect(ctx context.Context, g *run.Group) error {
 
 func decideExtendedConnect(announced bool, a *wire.Response, err error) fact.Fact {
 	const name, sent = "websocket.http2", "a WebSocket over HTTP/2 (RFC 8441)"
-	const meaning = "whether the path announces WebSockets over HTTP/2, and forwards them; browsers use them as soon as they are " +
-		"announced, and do not fall back to HTTP/1.1"
 	const announcement = "SETTINGS_ENABLE_CONNECT_PROTOCOL of 1"
 	switch {
 	case !announced && err != nil:
-		return fact.New(name, fact.No, sent, "nothing: "+err.Error(), meaning)
+		return fact.New(name, fact.No, sent, "nothing: "+err.Error())
 	case !announced:
-		return fact.New(name, fact.No, sent, "no "+announcement, meaning)
+		return fact.New(name, fact.No, sent, "no "+announcement)
 	case err != nil:
-		return fact.Refused(name, sent, wire.RefusalOf(err), meaning)
+		return fact.Refused(name, sent, wire.RefusalOf(err))
 	case !a.Proven:
-		return fact.Refused(name, sent, a.Refusal(), meaning)
+		return fact.Refused(name, sent, a.Refusal())
 	case a.Status/100 != 2:
-		return fact.New(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo", meaning)
+		return fact.New(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo")
 	}
-	return fact.New(name, fact.Yes, sent, announcement+", and a WebSocket", meaning)
+	return fact.New(name, fact.Yes, sent, announcement+", and a WebSocket")
 }

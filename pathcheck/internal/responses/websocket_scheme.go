@@ -29,23 +29,21 @@ func examineScheme(ctx context.Context, g *run.Group, received *wire.Description
 // decideScheme returns the scheme that proxies report for a handshake.
 func decideScheme(o run.Outcome) fact.Fact {
 	const name, sent = "websocket.proto", "a WebSocket handshake"
-	const meaning = "the scheme that proxies report for a handshake: http, https, ws or wss; applications that know only http and https " +
-		"reject others"
 	e := o.Described()
 	if e == nil {
-		return fact.Refused(name, sent, o.Refusal, meaning)
+		return fact.Refused(name, sent, o.Refusal)
 	}
 	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
 		values := e.Reported(header, "proto")
 		received := header + ": " + strings.Join(e.Values(header), "; ")
 		switch {
 		case len(values) > 1 && header != "Forwarded": // the elements of Forwarded are a list by design
-			return fact.New(name, "list", sent, received, meaning)
+			return fact.New(name, "list", sent, received)
 		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
-			return fact.New(name, strings.ToLower(values[0]), sent, received, meaning)
+			return fact.New(name, strings.ToLower(values[0]), sent, received)
 		case len(values) > 0:
-			return fact.New(name, "another", sent, received, meaning)
+			return fact.New(name, "another", sent, received)
 		}
 	}
-	return fact.New(name, "not reported", sent, "", meaning)
+	return fact.New(name, "not reported", sent, "")
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck"
+)
+
+const factsEnd = "<!-- end facts -->"
+
+// withFacts sets the tables of facts. Each stands behind a comment that names what its facts begin with.
+func withFacts(file string, table []pathcheck.Definition) (string, error) {
+	place := regexp.MustCompile(`(?s)<!-- made by make generate, facts of ([\w. ]+) -->\n.*?` + factsEnd)
+	var prefixes []string
+	for _, found := range place.FindAllStringSubmatch(file, -1) {
+		prefixes = append(prefixes, strings.Fields(found[1])...)
+	}
+	facts := map[string][]pathcheck.Definition{}
+	for _, d := range table {
+		prefix := longestPrefix(d.Name, prefixes)
+		if prefix == "" {
+			return "", fmt.Errorf("%w: %s", errNoPlace, d.Name)
+		}
+		facts[prefix] = append(facts[prefix], d)
+	}
+	var empty []error
+	edited := place.ReplaceAllStringFunc(file, func(old string) string {
+		begin, _, _ := strings.Cut(old, "\n")
+		var all []pathcheck.Definition
+		for prefix := range strings.FieldsSeq(place.FindStringSubmatch(old)[1]) {
+			if len(facts[prefix]) == 0 {
+				empty = append(empty, fmt.Errorf("no fact begins with %s", prefix))
+			}
+			all = append(all, facts[prefix]...)
+		}
+		return begin + "\n" + factRows(all) + factsEnd
+	})
+	return edited, errors.Join(empty...)
+}
+
+// factRows returns a table with a row for each meaning. Facts about spoofing have their common words in the heading.
+func factRows(facts []pathcheck.Definition) string {
+	heading := "meaning"
+	if spoofable := "whether a client can choose"; !slices.ContainsFunc(facts, func(d pathcheck.Definition) bool {
+		return !strings.HasPrefix(d.Meaning, spoofable+" ")
+	}) {
+		heading = spoofable
+	}
+	var meanings []string
+	names := map[string]string{}
+	for _, d := range facts {
+		if names[d.Meaning] == "" {
+			meanings = append(meanings, d.Meaning)
+			names[d.Meaning] = "`" + d.Name + "`"
+		} else {
+			names[d.Meaning] += ", `" + d.Name + "`"
+		}
+	}
+	var rows strings.Builder
+	rows.WriteString("| fact | " + heading + " |\n|---|---|\n")
+	for _, meaning := range meanings {
+		fmt.Fprintf(&rows, "| %s | %s |\n", names[meaning], strings.TrimPrefix(meaning, heading+" "))
+	}
+	return rows.String()
+}
+
+// longestPrefix returns the longest of the prefixes that is a name, or the part of it before a dot.
+func longestPrefix(name string, prefixes []string) (longest string) {
+	for _, prefix := range prefixes {
+		if (name == prefix || strings.HasPrefix(name, prefix+".")) && len(prefix) > len(longest) {
+			longest = prefix
+		}
+	}
+	return longest
+}
