@@ -14,15 +14,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DeletionPeriod is how soon the operator checks at first whether what it deleted is gone, in case no event reports it.
+// DeletionPeriod is how soon the operator first checks whether deleted objects are gone, in case no event reports it.
 const DeletionPeriod = 2 * time.Second
 
-// noVersion is a resource version that no object has: the first revision of etcd is empty. The API server refuses as a conflict to apply
-// it to an object that exists.
+// noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
+// an apply with this version as a conflict.
 const noVersion = "1"
 
-// Apply writes a child by server-side apply and returns it as the API server responds. An existing child is identified by its UID, so
-// that another object that took its place is not changed. A new child is created, or the response is a conflict.
+// Apply writes a child using server-side apply and returns the API server's version of it. The UID identifies an existing child, so that
+// another object that took its place does not change. A new child is created, or the response is a conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -43,8 +43,8 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	return after, nil
 }
 
-// DeleteChild deletes an object and its dependents, in the foreground the object last. It does nothing if the object is already being
-// deleted. That there is none is an error: the cache holds one, and a reconcile that tries again finds out which of the two is right.
+// DeleteChild deletes an object and its dependents; foreground deletion removes the object last. It does nothing if the object is already
+// being deleted. It fails if the object does not exist: the cache holds it, and the next reconcile reveals which of the two is right.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -59,7 +59,7 @@ func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 	return nil
 }
 
-// kindOf returns the kind of an object, which has the name of its Go type unless it is unstructured.
+// kindOf returns the kind of an object: the name of its Go type, unless it is unstructured.
 func kindOf(object client.Object) string {
 	if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -67,7 +67,7 @@ func kindOf(object client.Object) string {
 	return reflect.TypeOf(object).Elem().Name()
 }
 
-// DeleteCompanion deletes a companion, and no other pod of its name. It does nothing if the companion is already being deleted.
+// DeleteCompanion deletes a companion, but no other pod with the same name. It does nothing if the companion is already being deleted.
 func DeleteCompanion(ctx context.Context, writer client.Writer, pod *corev1.Pod) error {
 	if !pod.DeletionTimestamp.IsZero() {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// service returns the Service of an Echo as it is wanted.
+// service returns the desired Service of an Echo.
 func service(t *testing.T) children.Child {
 	t.Helper()
 	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})

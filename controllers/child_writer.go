@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// ChildWriter makes children as they are desired.
+// ChildWriter brings children to their desired state.
 type ChildWriter struct {
 	// Client writes to the API server.
 	Client client.Client
@@ -25,15 +25,15 @@ type ChildWriter struct {
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 
-// Ensured is what became of a child.
+// Ensured is the outcome for a child.
 type Ensured struct {
-	// Object is the child as it exists now: as before if nothing differed, nil if there is none.
+	// Object is the child as it now exists: unchanged if nothing differed, nil if there is none.
 	Object client.Object
-	// Applied is true if an apply was sent. If it failed, it may have been done all the same.
+	// Applied is true if an apply was sent. Even if it failed, it may have taken effect.
 	Applied bool
 }
 
-// Ensure applies a child that differs from what is desired, and deletes one that is not desired. live is nil if the child does not exist.
+// Ensure applies a child that differs from its desired state, and deletes one that is not desired. live is nil if the child does not exist.
 func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (Ensured, error) {
 	if c.Desired == nil {
 		return Ensured{}, w.remove(ctx, live)
@@ -61,8 +61,8 @@ func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.
 	return Ensured{Object: after, Applied: true}, nil
 }
 
-// reclaim makes the operator own the list items whose key another client edited, so that they are replaced and not added to. The cache
-// does not hold what others own.
+// reclaim makes the operator own the list items whose key another client edited, so that an apply replaces them instead of adding others.
+// It reads the object again, because the cache does not hold the fields that other clients own.
 func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
 	if renamed == nil || renamed.Empty() {
 		return nil
@@ -83,12 +83,12 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 	return nil
 }
 
-// replace deletes a child that has to be recreated, unless the API server would refuse the new one. An event creates it when the old one is
-// gone.
+// replace deletes a child that must be recreated, unless the API server would reject the new one. The event that reports the deletion
+// starts the reconcile that creates it.
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
 	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
 		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
-		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old one counts in the quota
+		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old one counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
 			return &children.RequestError{Action: children.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
 		}
@@ -96,7 +96,7 @@ func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client
 	return w.remove(ctx, live)
 }
 
-// remove deletes a child that exists. Nothing depends on a child that an Echo can be without.
+// remove deletes a child if it exists. Nothing depends on a child that an Echo can do without.
 func (w *ChildWriter) remove(ctx context.Context, live client.Object) error {
 	if live == nil {
 		return nil

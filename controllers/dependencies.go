@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// workers is how many objects a controller reconciles at once. More would not help, because the API server is the limit.
+	// workers is how many objects a controller reconciles at the same time. More would not help, because the API server is the limit.
 	workers = 16
-	// reconcileTimeout ends a reconcile that waits for an API server that does not respond.
+	// reconcileTimeout ends a reconcile while the API server does not respond.
 	reconcileTimeout = time.Minute
-	// FirstRetry and lastRetry bound how long a failed reconcile waits before it is retried.
+	// FirstRetry and lastRetry bound the wait before a failed reconcile is retried.
 	FirstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
-// Dependencies are what the reconcilers have in common. All fields are required.
+// Dependencies holds what the reconcilers have in common. All fields are required.
 type Dependencies struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
@@ -38,19 +38,19 @@ type Dependencies struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	// Images are the images that the operator is configured with.
+	// Images holds the images configured for the operator.
 	Images children.Images
-	// TLS is what the cluster requires of endpoints with TLS.
+	// TLS holds what the cluster requires of TLS endpoints.
 	TLS children.TLSProfile
-	// Routes is true if the cluster serves Routes of OpenShift.
+	// Routes is true if the cluster serves OpenShift Routes.
 	Routes bool
-	// Schema compares children with what exists.
+	// Schema compares children with live objects.
 	Schema apply.Schema
-	// Policy is what the operator allows.
+	// Policy determines what the operator allows.
 	Policy policy.Policy
-	// Metrics are what is measured.
+	// Metrics holds the operator's metrics.
 	Metrics *monitoring.Metrics
-	// Traces make spans of the reconciles. The zero value makes none.
+	// Traces creates spans of the reconciles. The zero value creates none.
 	Traces tracing.Tracer
 	// Now is the clock.
 	Now func() time.Time
@@ -66,7 +66,7 @@ func Options() controller.Options {
 	}
 }
 
-// Count counts a reconcile that failed, and says so in its span. failure is nil if it succeeded.
+// Count counts a failed reconcile, and marks its span. failure is nil if the reconcile succeeded.
 func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return
@@ -79,7 +79,7 @@ func (d *Dependencies) Count(ctx context.Context, controller string, failure *st
 	tracing.SetFailure(ctx, reason, failure.Err)
 }
 
-// Config returns what the children of Echoes depend on.
+// Config returns the configuration that the children of Echoes depend on.
 func (d *Dependencies) Config() children.Config {
 	return children.Config{Images: d.Images, TLS: d.TLS, Routes: d.Routes}
 }

@@ -1,6 +1,6 @@
-// Package controllers holds what the reconcilers share: they read, write and delete objects, report failures, and remember.
+// Package controllers holds what the reconcilers share: code to read, write and delete objects, to report failures, and to remember.
 //
-// Each reconciler is a package below. A reconcile can be interrupted at any point and repeated: it depends on the objects that exist, and
-// on the previous status for deadlines and transitions. What a reconciler remembers saves requests, and no decision depends on it. An
-// error is classified once, and a transient one appears in the status only after two seconds.
+// Each reconciler is a package in a subdirectory. A reconcile can be interrupted at any point and repeated: it depends only on the objects
+// that exist and, for deadlines and transitions, on the previous status. A reconciler's memory saves requests, but no decision depends on
+// it. An error is classified once, and a transient one appears in the status only after two seconds.
 package controllers

@@ -15,25 +15,25 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EchoWriter writes the finalizers and the status of Echoes, unless an Echo has changed since it was read.
+// EchoWriter writes an Echo's finalizers and status, unless the Echo has changed since it was read.
 type EchoWriter struct {
 	Client client.Client
 	// Wrote is called with each version that the API server returned. It may be nil.
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 
-// echoPatch is a merge patch of an Echo. The API server refuses it if the Echo is not of the resource version.
+// echoPatch is a merge patch of an Echo. The API server rejects it if the Echo has another resource version.
 type echoPatch struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`
-		// Finalizers replace all.
+		// Finalizers replace all finalizers.
 		Finalizers *[]string `json:"finalizers,omitempty"`
 	} `json:"metadata"`
 	// Status holds the fields that change.
 	Status json.RawMessage `json:"status,omitempty"`
 }
 
-// SetFinalizers sets the finalizers of an Echo.
+// SetFinalizers sets an Echo's finalizers.
 func (w *EchoWriter) SetFinalizers(ctx context.Context, echo *v1.Echo, finalizers []string) error {
 	patch := echoPatch{}
 	patch.Metadata.Finalizers = &finalizers
@@ -45,13 +45,13 @@ func (w *EchoWriter) SetFinalizers(ctx context.Context, echo *v1.Echo, finalizer
 	return nil
 }
 
-// SetStatus sets the status of an Echo, if it differs.
+// SetStatus sets an Echo's status if it differs.
 func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.EchoStatus) error {
 	if SameStatus(&echo.Status, status) {
 		return nil
 	}
 	if status.Pods == nil {
-		status.Pods = map[string][]string{} // the console draws a map only
+		status.Pods = map[string][]string{} // the console draws only a map
 	}
 	patch, err := statusPatch(echo, status)
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the version of the Echo. The API server responds with the metadata alone, which is enough to know what
-// was written: if a webhook changed the spec as well, the event starts another reconcile.
+// patch writes a patch and updates the Echo's version. The API server responds only with the metadata, which is enough to know what was
+// written: if a webhook also changed the spec, the event starts another reconcile.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
 	body, err := json.Marshal(patch)
@@ -87,17 +87,17 @@ func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Obj
 	return nil
 }
 
-// statusPatch returns the patch that sets the status of an Echo.
+// statusPatch returns the patch that sets an Echo's status.
 func statusPatch(echo *v1.Echo, status *v1.EchoStatus) (patch echoPatch, err error) {
 	var before any = &echo.Status
 	if reflect.ValueOf(echo.Status).IsZero() {
-		before = struct{}{} // nothing is stored, nor are counts of 0
+		before = struct{}{} // nothing is stored yet, not even counts of 0
 	}
 	patch.Status, err = difference(before, status)
 	return patch, err
 }
 
-// difference returns the merge patch that makes one value the other.
+// difference returns the merge patch that turns one value into the other.
 func difference(before, after any) (json.RawMessage, error) {
 	old, err := json.Marshal(before)
 	if err != nil {
@@ -110,8 +110,8 @@ func difference(before, after any) (json.RawMessage, error) {
 	return jsonpatch.CreateMergePatch(old, current)
 }
 
-// SameStatus reports whether two statuses are equal. Most are identical, which the first comparison finds in a tenth of the time. A map of
-// pods that is missing differs from an empty map.
+// SameStatus reports whether two statuses are equal. Most are identical, which the first comparison detects in a tenth of the time. A
+// missing map of pods differs from an empty map.
 func SameStatus(a, b *v1.EchoStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) && (a.Pods == nil) == (b.Pods == nil)
 }

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// ByNode is the index of pods by their node.
+	// ByNode is the index of pods by node.
 	ByNode = "spec.nodeName"
-	// byEcho is the index of pods and companions by their Echo.
+	// byEcho is the index of pods and companions by Echo.
 	byEcho = "metadata.labels.echo"
 	// ByOwner is the index of companions by the pod that owns them.
 	ByOwner = "metadata.ownerReferences.name"
 )
 
-// CachedPodsOf selects the pods and companions of an Echo in the cache, by an index: the time that a list by labels takes grows with the
-// number of all pods of the namespace.
+// CachedPodsOf selects an Echo's pods and companions in the cache using an index: the time that a list by labels takes grows with the
+// number of all pods in the namespace.
 func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
-// PodIndexes returns the indexes of the cache of pods.
+// PodIndexes returns the indexes of the pod cache.
 func PodIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		ByNode: NodeOfPod,
@@ -30,7 +30,7 @@ func PodIndexes() map[string]client.IndexerFunc {
 	}
 }
 
-// NodeOfPod returns the name of the node that a pod is on.
+// NodeOfPod returns the name of a pod's node.
 func NodeOfPod(pod client.Object) []string {
 	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
 		return []string{p.Spec.NodeName}

@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Memory holds a value for some objects, to save requests, reconciles or repeated events. It may be lost at any time, as at a restart: no
-// decision depends on it, which the package tests/reliability checks. Its methods may be called concurrently.
+// Memory holds a value for some objects, to save requests, reconciles or repeated events. It may be lost at any time, such as at a restart:
+// no decision depends on it, as the tests in tests/reliability show. Its methods may be called concurrently.
 type Memory[T any] struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]T
 }
 
-// Get returns what is held for an object, and whether there is anything.
+// Get returns the value held for an object, and whether there is one.
 func (m *Memory[T]) Get(object types.NamespacedName) (T, bool) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

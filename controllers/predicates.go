@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// EchoChanged selects what others do to an Echo, and not the operator's own writes of its status.
+// EchoChanged selects the changes that other clients make to an Echo, but not the operator's own status writes.
 func EchoChanged() predicate.Predicate {
 	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
@@ -18,7 +18,7 @@ func EchoChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// SinceStart leaves out the objects that were there when the process began to lead: each Echo that was there is reconciled anyway.
+// SinceStart drops the objects that existed when the process became the leader: each Echo that existed is reconciled anyway.
 func SinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
@@ -32,7 +32,7 @@ func Updated[T client.Object](differs func(before, after T) bool) predicate.Pred
 	}}
 }
 
-// RequestsFor returns a request for the object of a name, and none if the name is empty.
+// RequestsFor returns a request for the object with a name, and none if the name is empty.
 func RequestsFor(namespace, name string) []reconcile.Request {
 	if name == "" {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// PublishStatus writes the status of an Echo if it differs, and then reports transitions. The API server rejects a status that was computed
-// from an old version of the Echo, so that no transition is reported twice.
+// PublishStatus writes an Echo's status if it differs, and then reports transitions. The API server rejects a status that was computed from
+// an old version of the Echo, so no transition is reported twice.
 func (d *Dependencies) PublishStatus(
 	ctx context.Context, writer *EchoWriter, echo *v1.Echo, current *v1.EchoStatus, transitions []status.Transition,
 ) error {
@@ -21,7 +21,7 @@ func (d *Dependencies) PublishStatus(
 	return nil
 }
 
-// SendEvents reports transitions as events, and in the log.
+// SendEvents reports transitions as events and in the log.
 func (d *Dependencies) SendEvents(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
 	for _, t := range transitions {
 		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())

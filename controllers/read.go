@@ -31,7 +31,7 @@ func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (cli
 	return live, nil
 }
 
-// ReadControlled returns a child as a reader holds it, nil if it holds none that the Echo controls.
+// ReadControlled returns a child from a reader, nil if the reader has none that the Echo controls.
 func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
@@ -40,13 +40,13 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 	return live, nil
 }
 
-// ReadOwned returns a child as it exists, nil if it does not, and a NameConflictError if its name is taken. The cache holds only objects
-// with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
-// taken over because it was not seen.
+// ReadOwned returns a child, nil if it does not exist, and a NameConflictError if its name is taken. The cache holds only objects with the
+// operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent, so that the operator never
+// takes over an object that it did not see.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	const advice = "Delete it, or give the Echo another name."
 	live, err := ReadControlled(ctx, cached, echo, c)
-	if err != nil || live != nil || c.Desired == nil { // where nothing is created, nothing can be taken over
+	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
 		return live, err
 	}
 	live, err = ReadChild(ctx, d.Live, c)

@@ -11,14 +11,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// Tolerance is how long a failure that may go away by itself is retried before the status reports it.
+// Tolerance is how long a transient failure is retried before the status reports it.
 const Tolerance = 2 * time.Second
 
-// Failures holds since when the reconciles of each object have failed.
+// Failures holds, for each object, the time since which its reconciles have failed.
 type Failures struct{ Memory[time.Time] }
 
-// Tolerate marks a failure as tolerated if it is transient and the reconciles of the object have not failed for long. A conflict
-// and an object that is gone, which are signs of an old cache, are then retried after as long as the failures have lasted.
+// Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. A conflict or a missing
+// object, which are signs of a lagging cache, is then retried after as long as the failures have lasted.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure
@@ -36,21 +36,21 @@ func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure
 	return failure
 }
 
-// Last reports whether the reconciles of an object have failed for longer than transient failures are tolerated.
+// Last reports whether an object's reconciles have failed for longer than transient failures are tolerated.
 func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	since, failing := f.Get(object)
 	return failing && now.Sub(since) >= Tolerance
 }
 
-// End ends a series of failures, unless the reconcile that ends had a transient one. failure is nil if it succeeded.
+// End ends a series of failures, unless the last reconcile had a transient one. failure is nil if that reconcile succeeded.
 func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
 		f.Forget(object)
 	}
 }
 
-// Result returns what Reconcile returns to the work queue: when to repeat a reconcile that succeeded, zero if only an event calls for it,
-// or what a failure requires.
+// Result returns what Reconcile returns to the work queue: when to repeat a successful reconcile, zero if only an event should, or what a
+// failure requires.
 func Result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {
 	case failure == nil:

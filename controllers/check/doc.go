@@ -1,4 +1,4 @@
-// Package check runs the path checks of Echoes as CronJobs, and reports their results.
+// Package check runs the Echoes' path checks as CronJobs, and reports their results.
 //
-// It shares the status of an Echo with package echo: each writes its own part, and the API server refuses a write of an old version.
+// It shares an Echo's status with package echo: each writes its own part, and the API server rejects a write based on an old version.
 package check

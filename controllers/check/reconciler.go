@@ -24,8 +24,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler runs the checks of Echoes, and reports what they find. It is apart from the reconciler of Echoes: no Echo is less ready
-// because of the path to it. All fields are required.
+// Reconciler runs the Echoes' checks, and reports their findings. It is separate from the Echo reconciler, because the path to an Echo does
+// not affect its readiness. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	failures controllers.Failures
@@ -37,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // the CronJobs of an Echo go with it: it owns them
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // an Echo owns its CronJobs, which are deleted with it
 		r.Metrics.Checks.Reported(request.NamespacedName, nil)
 		r.failures.End(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
@@ -49,11 +49,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(next, failure)
 }
 
-// hasChecks reports whether an Echo has checks, or had.
+// hasChecks reports whether an Echo has or had checks.
 func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
 
-// reconcileEcho makes the CronJobs of an Echo as they are desired, and writes what their last runs found out, even if the former failed. It
-// returns when to look again if no event arrives earlier, and what failed.
+// reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, it writes the results of their last runs. It returns
+// when to reconcile again if no event arrives earlier, and the failure.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
@@ -66,14 +66,13 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
 	}
 	if failure != nil && failure.NoRetry {
-		failure.RetryAfter = report.Next // other checks wait for the time
+		failure.RetryAfter = report.Next // other checks wait for that time
 	}
 	return report.Next, failure
 }
 
-// converge makes the CronJobs of an Echo as they are desired, and returns what is known of its checks. A check that fails does
-// not keep others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to
-// either.
+// converge brings an Echo's CronJobs to their desired state, and returns what is known about its checks. A check that fails does not stop
+// the others. The status names a check before its CronJob is created, so that a later reconcile finds the CronJob whatever happens.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observation, error) {
 	seen := checks.Observation{Checks: map[string]checks.Runs{}, Gone: map[string]bool{}}
 	if !checks.AllNamed(echo) {
@@ -98,7 +97,7 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observ
 	return seen, status.RetriedFirst(failed)
 }
 
-// podsOf returns the pods of the checks of an Echo, by the names of the checks.
+// podsOf returns the pods of an Echo's checks, by check name.
 func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), controllers.CachedPodsOf(echo)); err != nil {
@@ -106,7 +105,7 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	}
 	pods := map[string][]corev1.Pod{}
 	for _, pod := range list.Items {
-		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // an Echo of the same name was deleted
+		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // from a deleted Echo of the same name
 		if check := desired.CheckOf(&pod); check != "" && !ofFormer {
 			pods[check] = append(pods[check], pod)
 		}
@@ -114,8 +113,8 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure makes the CronJob of a check as it is desired, and returns what is known of it and of the pods of its runs. A check that is not
-// allowed has none.
+// ensure brings a check's CronJob to its desired state, and returns what is known about it and the pods of its runs. A check that is not
+// allowed has no CronJob.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (checks.Runs, error) {
 	seen := checks.Runs{Pods: pods}
 	child, err := desired.Check(echo, check, r.Images)
@@ -143,7 +142,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		}
 	}
 	if echo.Spec.Paused {
-		if cronJob != nil { // it runs on as it is
+		if cronJob != nil { // it keeps running unchanged
 			seen.Hash = cronJob.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
 		}
 		return seen, refused
@@ -151,8 +150,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	return seen, cmp.Or(r.write(ctx, child, live), refused)
 }
 
-// write makes a CronJob as it is desired. A CronJob with a list item whose key another client edited is deleted and recreated: to
-// apply it would add another item.
+// write brings a CronJob to its desired state. If another client edited the key of a list item, write deletes the CronJob to recreate it,
+// because an apply would add another item.
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
 	writer.Compare = func(child children.Child, live client.Object) (apply.Difference, error) {
@@ -167,8 +166,8 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 	return err
 }
 
-// prune deletes the CronJobs of the checks that an Echo no longer has, and notes which are gone. It asks the API server, because the cache
-// may not hold yet what the reconcile before this one created.
+// prune deletes the CronJobs of checks that an Echo no longer has, and records which are gone. It asks the API server, because the cache
+// may not yet hold a CronJob that the previous reconcile created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range checks.Former(echo) {
 		live, err := controllers.ReadChild(ctx, r.Live, desired.CronJob(echo, former))
@@ -187,7 +186,7 @@ func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]b
 	return nil
 }
 
-// publish writes the results of the checks of an Echo if they differ, and then reports what changed.
+// publish writes the results of an Echo's checks if they differ, and then reports what changed.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.Report) error {
 	writer := &controllers.EchoWriter{Client: r.Client}
 	if err := r.PublishStatus(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
@@ -197,7 +196,7 @@ func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.R
 	return nil
 }
 
-// Memories returns functions that drop one memory of the reconciler each.
+// Memories returns functions, each of which drops one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// reconcileChecks makes a reconcile of the checks of Echo "x", and returns the writes and the checks that the status names then.
+// reconcileChecks reconciles the checks of the Echo "x", and returns the writes and the checks that the status then names.
 func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,7 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// TestStatusNamesACheckBeforeItsCronJob checks that a CronJob cannot be created of which nothing would tell.
+// TestStatusNamesACheckBeforeItsCronJob checks that the operator never creates a CronJob without a trace of it in the status.
 func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	check := func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
@@ -58,7 +58,7 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	}
 }
 
-// TestReconciler_podSecurity checks that a check whose pods violate the Pod Security Standard of the operator has no CronJob.
+// TestReconciler_podSecurity checks that a check whose pods violate the operator's Pod Security Standard has no CronJob.
 func TestReconciler_podSecurity(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
@@ -116,8 +116,8 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed runs no longer, although another
-// client removed the label by which the cache selects its CronJob.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed stops running even if another client
+// removed the label by which the cache selects its CronJob.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
@@ -133,7 +133,7 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-// TestCronJobsOfOthersStay checks that a CronJob that the Echo does not own is not deleted with a check of that name.
+// TestCronJobsOfOthersStay checks that a CronJob that the Echo does not own is not deleted with the check of that name.
 func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
@@ -142,8 +142,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a failure that may pass is retried, though another check of the Echo waits for
-// an edit.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo waits for an
+// edit.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

@@ -14,11 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// The operator only tries whether a Job could be created, which whoever may create CronJobs can do anyway.
+// The operator only tries whether a Job could be created, which anyone who may create CronJobs can do anyway.
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
 
-// tryRun returns why the API server would refuse what a run lacks, nil if it would not or if that cannot be known. A dry run needs no right
-// to read events or quotas, and finds policies, webhooks and the quotas of OpenShift as well.
+// tryRun returns why the API server would reject the Job or the pod that a run lacks, nil if it would not or if that cannot be known. A dry
+// run requires no right to read events or quotas, and is also subject to policies, webhooks and OpenShift quotas.
 func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) error {
 	template := cronJob.Spec.JobTemplate
 	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {
@@ -39,7 +39,7 @@ func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks
 	return &children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err}
 }
 
-// isRefusal reports whether the controllers of Kubernetes would get the same response as a dry run. They have rights of their own.
+// isRefusal reports whether Kubernetes' controllers, which have their own rights, would get the same response as a dry run.
 func isRefusal(err error) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err)) && !remedy.LacksPermission(err)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// TestReconciler_tryRun checks that only a refusal that the controllers of Kubernetes would get counts, and that nothing is created.
+// TestReconciler_tryRun checks that only a rejection that Kubernetes' controllers would also get counts, and that nothing is created.
 func TestReconciler_tryRun(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	forbidden := func(words string) error { return apierrors.NewForbidden(things, "x", errors.New(words)) }

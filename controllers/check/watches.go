@@ -19,8 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob
-// changes.
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a check's pod or a CronJob changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	return ctrl.NewControllerManagedBy(mgr).
@@ -33,7 +32,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("check", r))
 }
 
-// checksChanged selects the Echoes with checks, so that others start no reconciles.
+// checksChanged selects the Echoes with checks, so that other Echoes start no reconciles.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },
@@ -47,7 +46,7 @@ func isEchoWithChecks(object client.Object) bool {
 	return ok && hasChecks(echo)
 }
 
-// echoOfCheckPod returns the Echo that a pod of a check belongs to.
+// echoOfCheckPod returns the Echo that a check's pod belongs to.
 func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
 	if desired.CheckOf(pod) == "" {
 		return nil
@@ -55,7 +54,7 @@ func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
 }
 
-// runChanged selects the updates of pods from which another result may follow.
+// runChanged selects the pod updates that may change a result.
 func runChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool { return !equality.Semantic.DeepEqual(before.Status, after.Status) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// newsOf returns what to report on a pod about its companion, nil if nothing is wrong.
+// newsOf returns what to report about a pod's companion, nil if nothing is wrong.
 func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Transition {
 	if !plan.EchoMissing {
 		return nil
@@ -18,7 +18,7 @@ func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Tr
 	return &missing
 }
 
-// report sends an event about the companion of a pod, unless it was the last one sent. Nil ends what was reported.
+// report sends an event about a pod's companion, unless the last event said the same. Nil ends the report.
 func (r *Reconciler) report(owner *corev1.Pod, request ctrl.Request, news *status.Transition) {
 	said, reason := "", ""
 	if owner != nil && news != nil {

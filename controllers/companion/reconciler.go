@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// Reconciler creates an echo server next to each pod that asks for one. All fields are required.
+// Reconciler creates an echo server next to each pod that requests one. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	// Labeled holds the pods with a companion label.
@@ -32,7 +32,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 
-// Reconcile makes the companion of a pod that asks for one, or did, as it is desired.
+// Reconcile brings the companion of a pod that requests or requested one to its desired state.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	owner, next, err := r.reconcilePod(ctx, request)
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
@@ -45,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(next, failure)
 }
 
-// reconcilePod makes the companion of a pod as it is desired. It returns the pod, and when to look again if no event arrives earlier.
+// reconcilePod brings a pod's companion to its desired state. It returns the pod, and when to reconcile again if no event arrives earlier.
 func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
 	view, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*c
 	return view.Owner, plan.Wait, nil
 }
 
-// observe reads what decides about the companion of a pod from the caches.
+// observe reads from the caches what determines the state of a pod's companion.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopod.CompanionState, error) {
 	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
@@ -89,7 +89,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 }
 
 // planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
-// be late, and does not hold a companion that lost its labels. A pod that was not created as this companion is not touched.
+// lag, and does not hold a companion that lost its labels. A pod that was not created as this companion remains unchanged.
 func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *echopod.CompanionState,
 	plan echopod.CompanionPlan, key client.ObjectKey) (echopod.CompanionPlan, error) {
 	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})
@@ -109,7 +109,7 @@ func (r *Reconciler) planLive(ctx context.Context, config children.Config, view 
 	return plan, err
 }
 
-// carryOut does what is planned.
+// carryOut carries out a plan.
 func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) error {
 	for _, c := range plan.Remove {
 		if err := controllers.DeleteCompanion(ctx, r.Client, c); err != nil {
@@ -131,7 +131,7 @@ func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) e
 	return nil
 }
 
-// Memories returns functions that drop one memory of the reconciler each.
+// Memories returns functions, each of which drops one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
 }

@@ -51,7 +51,7 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 				}
 			}
 			reconcile()
-			gone(t, w, companion) // as the watch tells it
+			gone(t, w, companion) // as the watch reports it
 			end(t, w)
 			for range 3 {
 				reconcile()
@@ -122,7 +122,7 @@ func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
 func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.CompanionPod(t)) // its owner is gone
 	w.Fail = func(string) error {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, fakecluster.CompanionPod(t).Name, nil) // the UID is another one
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, fakecluster.CompanionPod(t).Name, nil) // another UID
 	}
 	r := reconciler(w)
 	for range 2 {

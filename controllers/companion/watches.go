@@ -45,12 +45,12 @@ func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
 	return controllers.RequestsFor(pod.GetNamespace(), echopod.CompanionOwner(pod))
 }
 
-// podsNaming returns the pods that ask for a companion of an Echo.
+// podsNaming returns the pods that request a companion from an Echo.
 func (r *Reconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
 	return r.labeledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
 }
 
-// podsOnNode returns the pods on a node that ask for a companion.
+// podsOnNode returns the pods on a node that request a companion.
 func (r *Reconciler) podsOnNode(ctx context.Context, node client.Object) []reconcile.Request {
 	return r.labeledPods(ctx, client.MatchingFields{controllers.ByNode: node.GetName()})
 }
@@ -67,7 +67,7 @@ func (r *Reconciler) labeledPods(ctx context.Context, which ...client.ListOption
 	return requests
 }
 
-// ownerChanged selects the updates that matter to the companion of a pod: all of what the cache of these pods holds.
+// ownerChanged selects the updates that matter to a pod's companion: changes to any field in the cache of these pods.
 func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
 		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
@@ -76,7 +76,7 @@ func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	}}
 }
 
-// companionChanged selects the end of a companion, and changes that others make to it.
+// companionChanged selects the end of a companion, and changes that other clients make to it.
 func companionChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
 		return status.PodState(before) != status.PodState(after) || echopod.CompanionOwner(before) != echopod.CompanionOwner(after) ||
@@ -84,7 +84,7 @@ func companionChanged() predicate.Predicate {
 	})
 }
 
-// schedulabilityChanged selects the updates that make a node begin or cease to accept pods.
+// schedulabilityChanged selects the updates after which a node starts or stops accepting pods.
 func schedulabilityChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
 		return echopod.AcceptsPods(before) != echopod.AcceptsPods(after)

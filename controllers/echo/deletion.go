@@ -14,15 +14,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// longestDeletionPeriod bounds how long the operator waits before it checks again whether the pods of a deleted Echo are gone, in case no
-// event reports it. It begins with controllers.DeletionPeriod: where thousands are deleted, that takes many minutes.
+// longestDeletionPeriod bounds how long the operator waits before it checks again whether a deleted Echo's pods are gone, in case no event
+// reports it. The wait starts at controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many minutes.
 const longestDeletionPeriod = 30 * time.Second
 
-// orphanedAfter is how long an Echo waits for pods that no one deletes: its Deployment was deleted with --cascade=orphan. The garbage
-// collector takes less to begin with those that it deletes.
+// orphanedAfter is how long an Echo waits for pods that no one deletes, because its Deployment was deleted with --cascade=orphan. The
+// garbage collector starts sooner with the pods that it deletes.
 const orphanedAfter = time.Minute
 
-// reconcileDelete deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.
+// reconcileDelete deletes the objects created for an Echo, and releases the Echo when its last pod is gone.
 func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return 0, nil
@@ -38,7 +38,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	}
 	failure := r.classify(echo, err)
 	var unwritten error
-	if failure != nil || left.any() { // at the end there is nothing to report: the Echo is gone then
+	if failure != nil || left.any() { // at the end, the Echo is gone, and there is nothing to report
 		unwritten = r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
 	}
 	switch { // a status that cannot be written must not keep an Echo
@@ -53,13 +53,13 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	}
 }
 
-// nextDeletionCheck returns how long to wait before an Echo is looked at again that has been in deletion for a time.
+// nextDeletionCheck returns how long to wait before the next reconcile of an Echo that has been in deletion for a time.
 func nextDeletionCheck(elapsed time.Duration) time.Duration {
 	const share = 4 // of that time
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)
 }
 
-// observation returns what the status reports of what is left.
+// observation returns what the status reports about the leftovers.
 func (l leftovers) observation() status.Observation {
 	seen := status.Observation{Pods: l.pods, Companions: l.companions}
 	for _, object := range l.objects {
@@ -69,7 +69,7 @@ func (l leftovers) observation() status.Observation {
 	return seen
 }
 
-// release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.
+// release removes only the operator's finalizer from an Echo, and reports the end of the Echo.
 func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Transition) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
 	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
@@ -81,11 +81,11 @@ func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Tran
 	return nil
 }
 
-// deleteRemaining deletes what is left of an Echo. Its pods are deleted with their Deployment.
+// deleteRemaining deletes an Echo's leftovers. Its pods are deleted with their Deployment.
 func (r *Reconciler) deleteRemaining(ctx context.Context, left leftovers) error {
 	for _, object := range left.objects {
 		err := controllers.DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
-		if client.IgnoreNotFound(err) != nil { // it is looked at again
+		if client.IgnoreNotFound(err) != nil { // the next reconcile deals with it
 			return err
 		}
 	}

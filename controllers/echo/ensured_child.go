@@ -12,23 +12,23 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// ensuredChild is what a reconcile saw of a child, and did to it.
+// ensuredChild holds what a reconcile saw of a child, and did to it.
 type ensuredChild struct {
 	child children.Child
-	// before is the child as it was read, nil if there was none. absent is true if it is known that there was none.
+	// before is the child as it was read, nil if there was none. absent is true if the child is known not to exist.
 	before client.Object
 	absent bool
-	// found is the child as it was read after a failure, nil if it was not.
+	// found is the child as it was read after a failure, nil if it was not read.
 	found client.Object
-	// after is the child as it exists now: before if nothing differed, nil if it was not ensured or is deleted.
+	// after is the child as it now exists: before if nothing differed, nil if it was not ensured or is deleted.
 	after client.Object
-	// ambiguous is the error of an apply that failed: it may have been done all the same.
+	// ambiguous is the error of an apply that failed but may have taken effect.
 	ambiguous error
 	// unserved is true if the cluster no longer serves the kind.
 	unserved bool
 }
 
-// ensure makes a child as it is desired.
+// ensure brings a child to its desired state.
 func (c *ensuredChild) ensure(ctx context.Context, writer *controllers.ChildWriter) error {
 	ensured, err := writer.Ensure(ctx, c.child, c.before)
 	c.after, c.ambiguous = ensured.Object, nil
@@ -38,7 +38,7 @@ func (c *ensuredChild) ensure(ctx context.Context, writer *controllers.ChildWrit
 	return err
 }
 
-// object returns the child as it was seen last, nil if it was not.
+// object returns the child as it was last seen, nil if it was never seen.
 func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.found, c.before) }
 
 func (c ensuredChild) existed() bool { return c.before != nil }
@@ -46,7 +46,7 @@ func (c ensuredChild) existed() bool { return c.before != nil }
 // unchanged reports whether the child existed and did not have to be changed.
 func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.before }
 
-// allUnchanged reports whether all children were found as they are desired, those that are not desired gone.
+// allUnchanged reports whether all children already had their desired state, and the undesired ones did not exist.
 func allUnchanged(found []ensuredChild) bool {
 	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }
@@ -60,7 +60,7 @@ func objectsOf(found []ensuredChild) []client.Object {
 	return objects
 }
 
-// withChildren adds to an observation what became of the children.
+// withChildren adds to an observation the outcome for the children.
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]
@@ -82,5 +82,5 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 	return seen
 }
 
-// lacksLabel reports whether a child lost the label that watches select.
+// lacksLabel reports whether a child lost the label by which watches select it.
 func lacksLabel(object client.Object) bool { return object != nil && !children.IsManaged(object) }

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// firstChild returns the Service of an Echo as it is desired.
+// firstChild returns the desired Service of an Echo.
 func firstChild(t *testing.T) children.Child {
 	t.Helper()
 	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
@@ -32,7 +32,7 @@ func firstChild(t *testing.T) children.Child {
 	return all[0]
 }
 
-// applied returns a child as the API server holds it after it was applied.
+// applied returns a child as the API server stores it after an apply.
 func applied(t *testing.T, c children.Child) client.Object {
 	t.Helper()
 	g := NewWithT(t)
@@ -65,7 +65,7 @@ func TestEnsure(t *testing.T) {
 			var there []client.Object
 			if c.child.Desired == nil && c.live != nil {
 				there = append(there, c.live)
-				c.live.SetResourceVersion("999") // that of the first version of the fake API server
+				c.live.SetResourceVersion("999") // the first version in the fake API server
 			}
 			w, ensured := fakecluster.New(t, there...), ensuredChild{child: c.child, before: c.live}
 			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensured)).To(Succeed())
@@ -137,7 +137,8 @@ func TestAllUnchanged(t *testing.T) {
 	}
 }
 
-// TestWithChildren_readAfterAFailure checks that what a failed write may have created is not taken for what was there before it.
+// TestWithChildren_readAfterAFailure checks that an object that a failed write may have created is not mistaken for one that existed
+// before.
 func TestWithChildren_readAfterAFailure(t *testing.T) {
 	g := NewWithT(t)
 	d := &appsv1.Deployment{}

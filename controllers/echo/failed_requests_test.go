@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// unwantedBudget returns a PodDisruptionBudget of an Echo that does not want one any more.
+// unwantedBudget returns the PodDisruptionBudget of an Echo that no longer requests one.
 func unwantedBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "budget-uid",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns what a reconcile of an Echo reads if nothing fails, which is at least a number of reads.
+// readsOf returns what a reconcile of an Echo reads if nothing fails, at least a number of reads.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
@@ -78,7 +78,7 @@ func TestAFailureIsNotReportedAtOnce(t *testing.T) {
 
 func TestReconcile_eachReadThatFails(t *testing.T) {
 	echo := fakecluster.StoredEcho()
-	objects := []client.Object{echo, fakecluster.EchoPod(), fakecluster.OwnedService(echo)} // the node of the pod is gone
+	objects := []client.Object{echo, fakecluster.EchoPod(), fakecluster.OwnedService(echo)} // the pod's node is gone
 	for i, read := range readsOf(t, objects, 9) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			g := NewWithT(t)
@@ -94,8 +94,8 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 	}
 }
 
-// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried: the status of a taken name is looked at again only
-// after a minute, and must not keep the counts of a Deployment that is no longer the Echo's.
+// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. After a taken name, the next reconcile comes only
+// after a minute, and the status must not keep the counts of a Deployment that is no longer the Echo's.
 func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	echo := fakecluster.StoredEcho()
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}
@@ -120,7 +120,7 @@ func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 
 func TestEachReadOfADeletionThatFails(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
-	// A reconcile of an Echo of which nothing is left asks both the cache and the API server for everything.
+	// A reconcile of an Echo without leftovers reads everything from both the cache and the API server.
 	for i, read := range readsOf(t, []client.Object{echo}, 10) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			w := fakecluster.New(t, echo)
@@ -164,7 +164,7 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 		if !errors.Is(err, fakecluster.ErrRefused) || gone(t, w) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		for _, event := range w.Events() { // that deletion began may be among them
+		for _, event := range w.Events() { // one may report that deletion began
 			if strings.HasPrefix(event, "Normal Deleted ") {
 				t.Errorf("%s: it sent %q", name, event)
 			}

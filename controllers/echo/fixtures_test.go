@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// reconciler returns a reconciler of a fake cluster.
+// reconciler returns a reconciler for a fake cluster.
 func reconciler(w *fakecluster.World) *Reconciler {
 	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now), Labeled: w.Labeled()}
 }

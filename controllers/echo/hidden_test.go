@@ -24,7 +24,7 @@ func observed(e *v1.Echo) {
 
 func deleted(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }
 
-// hiddenBudget is a PodDisruptionBudget of an Echo that the cache does not hold.
+// hiddenBudget returns an Echo's PodDisruptionBudget that the cache does not hold.
 func hiddenBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{}
 	budget.ObjectMeta = *fakecluster.OwnedService(echo).ObjectMeta.DeepCopy()
@@ -52,7 +52,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	budget := hiddenBudget(fakecluster.StoredEcho())
 	for name, c := range map[string]struct {
 		echo *v1.Echo
-		// compared are the PodDisruptionBudgets that were found when the children were last compared, nil if they were not.
+		// compared are the PodDisruptionBudgets found when the children were last compared, nil if they were never compared.
 		compared []client.Object
 		want     bool
 	}{
@@ -78,7 +78,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	}
 }
 
-// foundOf returns what a comparison found of each kind: of one kind the given object, of the others some object.
+// foundOf returns what a comparison found for each kind: for one kind the given object, for the others any object.
 func foundOf(kind string, found client.Object) []client.Object {
 	var all []client.Object
 	for _, c := range desired.KindsOf(fakecluster.StoredEcho(), nil) {

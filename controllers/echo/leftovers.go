@@ -14,18 +14,18 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// leftovers are what is left of an Echo that is being deleted.
+// leftovers holds what remains of an Echo that is being deleted.
 type leftovers struct {
 	objects          []client.Object
 	pods, companions []corev1.Pod
-	// orphaned is true if the Deployment was orphaned. Its pods are kept then, and not among pods.
+	// orphaned is true if the Deployment was orphaned. Its pods are then kept, and not in pods.
 	orphaned bool
 }
 
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
-// leftoversOf returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
-// ago, so that the API server is asked before nothing is left. Pods that no one deletes for long are kept.
+// leftoversOf returns what remains of an Echo. If the cache holds anything, that is enough. Otherwise, leftoversOf asks the API server,
+// because the cache may lack objects that were just created. Pods that no one has deleted for long are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
@@ -41,21 +41,21 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 	return left, err
 }
 
-// source is where the objects of an Echo are read: the cache or the API server.
+// source is the cache or the API server, from which an Echo's objects are read.
 type source struct {
 	reader client.Reader
 	child  childReader
 	podsOf func(*v1.Echo) client.ListOption
 }
 
-// livePodsOf selects the pods and companions of an Echo in the API server.
+// livePodsOf selects an Echo's pods and companions in the API server.
 func livePodsOf(echo *v1.Echo) client.ListOption {
 	return client.MatchingLabels(children.InstanceLabels(echo))
 }
 
-// leftoversIn returns what is left of an Echo in the cache or in the API server. A child whose name is taken was orphaned, or was never
-// the Echo's: only the API server knows whether the Deployment was orphaned. Another client may have deleted the Deployment in the
-// background, which does not wait for its pods.
+// leftoversIn returns what remains of an Echo in the cache or in the API server. An object that has a child's name was orphaned, or was
+// never the Echo's: only the API server knows whether the Deployment was orphaned. Pods may outlast the Deployment if another client
+// deleted it in the background.
 func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {
@@ -80,7 +80,7 @@ func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo
 	return left, err
 }
 
-// onlyKeptPods reports whether only pods are left, and no one deletes them.
+// onlyKeptPods reports whether only pods remain and no one deletes them.
 func (l leftovers) onlyKeptPods() bool {
 	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
 	return len(l.objects)+len(l.companions) == 0 && len(l.pods) > 0 && !slices.ContainsFunc(l.pods, deleted)

@@ -17,8 +17,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observe returns what surrounds the children of an Echo: its pods and companions, the nodes of its pods, and its Gateways, from the cache.
-// What is seen is returned even if something else could not be read.
+// observe returns, from the cache, what surrounds an Echo's children: its pods and companions, the nodes of its pods, and its Gateways. If
+// it cannot read something, it still returns the rest.
 func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	gateways, unreadable := r.Gateways.Observe(ctx, r.Client, echo)
 	pods, companions, err := listPods(ctx, r.Client, echo, controllers.CachedPodsOf(echo))
@@ -37,8 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 	return seen, errors.Join(err, unreadable)
 }
 
-// listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, and not nil, if there are
-// none.
+// listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, not nil, if there are none.
 func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
 	which client.ListOption) (pods, companions []corev1.Pod, err error) {
 	list := &corev1.PodList{}
@@ -50,7 +49,7 @@ func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
 	return pods, companions, nil
 }
 
-// nodesOf returns the nodes that run the pods of an Echo, and their problems.
+// nodesOf returns the nodes that run an Echo's pods, and their problems.
 func (r *Reconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.Pod) (map[string]status.Node, error) {
 	nodes := map[string]status.Node{}
 	for name, count := range status.PodsByNode(pods) {
@@ -66,8 +65,8 @@ func (r *Reconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.P
 	return nodes, nil
 }
 
-// liveNode asks the API server for a node before it is reported as deleted: the cache may hold a pod on a new node before it holds the
-// node. It lists, because the operator has no permission to get nodes.
+// liveNode asks the API server for a node before the node is reported as deleted: the cache may hold a pod on a new node before it holds
+// the node. It sends a list request, because the operator has no permission to get nodes.
 func (r *Reconciler) liveNode(ctx context.Context, name string) (*corev1.Node, error) {
 	list := &corev1.NodeList{}
 	err := r.Live.List(ctx, list, client.MatchingFields{metav1.ObjectNameField: name})

@@ -13,31 +13,31 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// pendingEvents holds what happened to each Echo that no event has reported yet, because a reconcile failed. Events are for people, and no
-// decision depends on them.
+// pendingEvents holds, for each Echo, what no event has reported yet because a reconcile failed. Events are for people, and no decision
+// depends on them.
 type pendingEvents struct {
 	controllers.Memory[*unreportedNews]
 }
 
 type unreportedNews struct {
 	changes []status.Change
-	// generations are the generations in the last responses of the API server for the objects that the operator changed.
+	// generations are the generations in the API server's last responses for the objects that the operator changed.
 	generations map[types.UID]int64
-	// unsure holds, by kind, the children before writes that may have been done or not.
+	// unsure holds, by kind, the children before writes that may or may not have taken effect.
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
-	// report is the last one whose status may have been written or not, nil if there is none.
+	// report is the last report whose status may or may not have been written, nil if there is none.
 	report *status.Report
 }
 
-// ending is the last transition of an Echo.
+// ending is an Echo's last transition.
 type ending struct {
 	echo       *v1.Echo
 	transition status.Transition
 }
 
-// news returns what is held of an Echo, which only the reconcile of that Echo reads and changes.
+// news returns what is held about an Echo, which only that Echo's reconcile reads and changes.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
@@ -47,9 +47,9 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the changes of a reconcile after the changes that were not reported before it. A child that is unchanged after a write that
-// failed was changed by that. A change that the API server has responded with before is left out: the cache did not hold it yet, so that
-// the reconcile made it again.
+// add returns the earlier changes that were not reported, followed by the changes of a reconcile. If a child already matches after a write
+// that failed, that write changed it. add omits a change that an earlier response already had: the reconcile repeated it because the cache
+// did not hold it yet.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
@@ -77,15 +77,15 @@ func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) 
 	return news.changes
 }
 
-// publishing records the report whose status could not be written, if it may have been written all the same.
+// publishing records a report if the write of its status failed but may have taken effect.
 func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Report, err error) {
 	if !isRefusal(err) {
 		u.news(echo).report = &report
 	}
 }
 
-// published returns the transitions that turn out to be due, because the status of an Echo is the status of the report that could not be
-// written. Nothing is left to report then.
+// published returns the transitions that turn out to be due, because the Echo's status proves that a failed write of a report took effect.
+// Nothing else is then left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {
@@ -96,21 +96,21 @@ func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	return due
 }
 
-// done forgets what is reported now.
+// done drops what is now reported.
 func (u *pendingEvents) done(echo types.NamespacedName) {
 	if news, found := u.Get(echo); found {
 		news.changes, news.report = nil, nil
 	}
 }
 
-// releasing records the last transition of an Echo that could not be released, if it may have been released all the same.
+// releasing records an Echo's last transition if its release failed but may have taken effect.
 func (u *pendingEvents) releasing(echo *v1.Echo, transition status.Transition, err error) {
 	if !isRefusal(err) {
 		u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
 	}
 }
 
-// gone drops what is held of an Echo that is gone, and returns its last transition if that was not reported.
+// gone drops what is held about an Echo that is gone, and returns its last transition if it was not reported.
 func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 	news, found := u.Get(echo)
 	if !found {
@@ -120,7 +120,7 @@ func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 	return news.ending
 }
 
-// isRefusal reports whether an error says that nothing was done.
+// isRefusal reports whether an error proves that the request had no effect.
 func isRefusal(err error) bool {
 	var response apierrors.APIStatus
 	if !errors.As(err, &response) {

@@ -65,7 +65,8 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 	}
 }
 
-// TestReconcile_stallsByARefusal: a reconcile comes when the refusal has lasted for a minute. Then the operator looks again at a fixed rate.
+// TestReconcile_stallsByARefusal checks that a reconcile comes when a rejection has lasted for a minute. After that, the operator
+// reconciles at a fixed rate.
 func TestReconcile_stallsByARefusal(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())

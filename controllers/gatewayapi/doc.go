@@ -1,2 +1,2 @@
-// Package gatewayapi holds which kinds of Gateway API the cluster offers, and reads the Gateways of an Echo.
+// Package gatewayapi holds which Gateway API kinds the cluster offers, and reads an Echo's Gateways.
 package gatewayapi

@@ -18,29 +18,30 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// API is what the cluster offered of Gateway API when the operator started. It is not changed once it is made.
+// API holds what the cluster offered of Gateway API when the operator started. It never changes.
 type API struct {
 	// Served are the kinds that the operator can use.
 	Served children.Served
-	// Refused says, by kind, why the operator cannot use one that the cluster may serve.
+	// Refused says, by kind, why the operator cannot use a kind that the cluster may serve.
 	Refused map[string]string
 	// Unknown is true if the cluster gave no response.
 	Unknown bool
 }
 
-// Seen is what was seen of the Gateways of an Echo. It is empty if the Echo asks for none.
+// Seen holds what was seen of an Echo's Gateways. It is empty if the Echo has none.
 type Seen struct {
-	// Gateways are those that exist, nil if they cannot be read.
+	// Gateways holds the Gateways that exist, nil if they cannot be read.
 	Gateways routing.Gateways
-	// Unknown is true if the cluster did not report what it serves of Gateway API.
+	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool
-	// Refused is why the operator may not read Gateways, empty if it may or if there are none.
+	// Refused says why the operator may not read Gateways. It is empty if the operator may, or if there are none.
 	Refused string
-	// Unserved are the kinds that the Echo requires and the operator cannot use.
+	// Unserved are the kinds that the Echo requires but the operator cannot use.
 	Unserved []status.Unserved
 }
 
-// Observe reads the Gateways of an Echo from the cache, and returns what the Echo requires of Gateway API and the operator cannot use.
+// Observe reads an Echo's Gateways from the cache, and returns them with the Gateway API kinds that the Echo requires but the operator
+// cannot use.
 func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) (Seen, error) {
 	if !children.HasGateway(echo) {
 		return Seen{}, nil
@@ -72,7 +73,7 @@ func IsGone(c children.Child, err error) bool {
 	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }
 
-// Changed selects the updates of Gateways from which another URL may follow.
+// Changed selects the Gateway updates that may change a URL.
 func Changed() predicate.Predicate {
 	return controllers.Updated(func(before, after *gatewayv1.Gateway) bool {
 		return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)

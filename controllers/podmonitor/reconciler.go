@@ -19,11 +19,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler has Prometheus collect the metrics of Echoes that ask for it. It is for clusters that serve PodMonitors, and apart from
-// the reconciler of Echoes: no Echo fails because it is not monitored. All fields are required.
+// Reconciler makes Prometheus collect the metrics of Echoes that request it, in clusters that serve PodMonitors. It is separate from the
+// Echo reconciler: no Echo fails because it is not monitored. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
-	// Cached reads PodMonitors. Client would ask the API server, because they have no Go type.
+	// Cached reads PodMonitors from the cache. Client would ask the API server, because PodMonitors have no Go type.
 	Cached client.Reader
 
 	failures controllers.Failures
@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("podmonitor", r))
 }
 
-// Reconcile makes the PodMonitor of an Echo as it is desired.
+// Reconcile brings an Echo's PodMonitor to its desired state.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(0, failure)
 }
 
-// reconcileEcho makes the PodMonitor of an Echo as it is desired. It goes with the Echo as an object that the Echo owns.
+// reconcileEcho brings an Echo's PodMonitor to its desired state. The Echo owns the PodMonitor, which is deleted with it.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
 		return nil
@@ -76,12 +76,12 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	return err
 }
 
-// compare returns how a PodMonitor differs from what is desired. There is no schema of it.
+// compare returns how a PodMonitor differs from the desired one, without a schema.
 func compare(child children.Child, live client.Object) (apply.Difference, error) {
 	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
 }
 
-// report sends an event about an Echo that cannot be monitored, unless it was the last one sent.
+// report sends an event about an Echo that cannot be monitored, unless the last event said the same.
 func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status.Failure) {
 	said := ""
 	if echo != nil && failure != nil && !failure.Silent() {
@@ -93,7 +93,7 @@ func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status
 	}
 }
 
-// Memories returns functions that drop one memory of the reconciler each.
+// Memories returns functions, each of which drops one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear}
 }

@@ -17,7 +17,7 @@ import (
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
-// podMonitor returns the PodMonitor of an Echo as the API server would hold it.
+// podMonitor returns an Echo's PodMonitor as the API server would store it.
 func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	object := desired.PodMonitor(fakecluster.StoredEcho(monitored)).Desired
 	object.SetUID("monitor-uid")
@@ -57,7 +57,7 @@ func TestPodMonitors(t *testing.T) {
 		w := fakecluster.NewLate(t, append(c.cached, c.echo), append(c.live, c.echo))
 		r := &Reconciler{Dependencies: w.Dependencies, Cached: w.Cache}
 		for range 2 {
-			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // the error of a foreign object
+			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // the error about a foreign object
 			if c.event == "" {
 				break
 			}

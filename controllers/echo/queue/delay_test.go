@@ -31,7 +31,7 @@ func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
 
 		began = time.Now()
 		pods.Create(t.Context(), event.CreateEvent{Object: fakecluster.EchoPod()}, q)
-		q.Add(want) // because of an event of the Deployment
+		q.Add(want) // because of a Deployment event
 		if request, _ := q.Get(); request != want || time.Since(began) != 0 {
 			t.Errorf("%v after %s, although another event added it", request, time.Since(began))
 		}

@@ -18,43 +18,44 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// CacheLag is how long the cache may lack what the operator wrote before a reconcile is made without it.
+// CacheLag is how long a reconcile waits for the cache to hold what the operator wrote.
 const CacheLag = 10 * time.Second
 
-// Expectations keeps the operator's own writes from starting reconciles, which would find nothing to do, and reconciles from starting
-// before the cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
+// Expectations prevents two kinds of reconciles: those that the operator's own writes would start, which would find nothing to do, and
+// those that would start before the cache holds these writes, which would repeat them. Its methods may be called concurrently.
 //
-// No foreign edit is lost. An event is left out only if it is of a version that the API server responded with to a write of the reconcile,
-// so that the reconcile has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another
-// version. What arrives during a reconcile waits for its end, when it is known which versions are its own. Deletions are never left out.
+// No foreign edit is lost. An event is dropped only if its version is the API server's response to a write of the reconcile, which has
+// therefore seen that version: the API server applies to the newest version, or rejects the write. Each foreign edit creates another
+// version. Events that arrive during a reconcile wait for its end, when it is known which versions are its own. Deletions are never
+// dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
 }
 
-// writes are the writes of the reconciles of one Echo.
+// writes holds the writes of one Echo's reconciles.
 type writes struct {
 	echo types.UID
 	// reconciling is true during a reconcile.
 	reconciling bool
 	// held are the events that arrived during the reconcile.
 	held []heldEvent
-	// awaited are the versions of each object that the cache will hold, the oldest first.
+	// awaited are the versions of each object that the cache does not hold yet, the oldest first.
 	awaited map[types.UID][]string
-	// last is when the last of them was written.
+	// last is the time at which the last of them was written.
 	last time.Time
-	// skipped is true if a reconcile was not made because of what is awaited.
+	// skipped is true if a reconcile was skipped because of awaited versions.
 	skipped bool
 }
 
-// heldEvent is an event that is not delivered yet.
+// heldEvent is an event that has not been delivered yet.
 type heldEvent struct {
 	objectVersion
 	deliver func()
 }
 
-// Begin says that an Echo is to be reconciled. It returns zero if it may be, and else when to ask again if no event
-// arrives earlier. What was written for an earlier Echo of the name is not awaited.
+// Begin begins a reconcile of an Echo. It returns zero if the reconcile may start, and otherwise how long to wait if no event arrives
+// earlier. Writes for an earlier Echo of the same name do not delay it.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -76,7 +77,7 @@ func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	return 0
 }
 
-// Wrote says that the reconcile of an Echo wrote an object. A write that changed nothing makes no event. before is nil if the object was
+// Wrote records that an Echo's reconcile wrote an object. A write that changed nothing causes no event. before is nil if the object was
 // created.
 func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Object, now time.Time) {
 	written := versionOf(after)
@@ -86,7 +87,7 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	w := o.of[echo]
-	if w == nil { // no reconcile was begun
+	if w == nil { // no reconcile has begun
 		return
 	}
 	held := len(w.held)
@@ -96,7 +97,7 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	}
 }
 
-// End says that the reconcile of an Echo has ended, and delivers the events of others that arrived meanwhile.
+// End records that an Echo's reconcile has ended, and delivers the foreign events that arrived meanwhile.
 func (o *Expectations) End(echo types.NamespacedName) {
 	for _, e := range o.ended(echo) {
 		e.deliver()
@@ -116,14 +117,14 @@ func (o *Expectations) ended(echo types.NamespacedName) []heldEvent {
 	return held
 }
 
-// release drops what is held of an Echo if there is nothing. The caller holds the lock.
+// release drops the entry of an Echo if it is empty. The caller holds the lock.
 func (o *Expectations) release(echo types.NamespacedName, w *writes) {
 	if !w.reconciling && !w.skipped && len(w.awaited) == 0 {
 		delete(o.of, echo)
 	}
 }
 
-// arrived says that the cache holds a version of an object of an Echo. It reports whether the event is to be delivered now.
+// arrived records that the cache holds a version of an Echo's object. It reports whether to deliver the event now.
 func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, deliver func()) bool {
 	version := versionOf(object)
 	o.lock.Lock()
@@ -133,7 +134,7 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 		return true
 	}
 	own := w.caughtUp(version)
-	due := w.skipped && len(w.awaited) == 0 // for the reconcile that was not made
+	due := w.skipped && len(w.awaited) == 0 // for the skipped reconcile
 	w.skipped = w.skipped && !due
 	switch {
 	case due:
@@ -148,8 +149,8 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 	return true
 }
 
-// caughtUp drops the awaited versions of an object that are not newer than one that the cache holds, and reports whether that is one of
-// them. Versions that cannot be compared are dropped one by one.
+// caughtUp drops the awaited versions of an object that are not newer than the one that the cache holds, and reports whether the latter was
+// awaited. Versions that cannot be compared are dropped one by one.
 func (w *writes) caughtUp(held objectVersion) bool {
 	own := slices.Contains(w.awaited[held.uid], held.resourceVersion)
 	awaited := slices.DeleteFunc(w.awaited[held.uid], func(version string) bool {
@@ -162,7 +163,7 @@ func (w *writes) caughtUp(held objectVersion) bool {
 	return own
 }
 
-// gone says that the cache does not hold an object of an Echo anymore.
+// gone records that the cache no longer holds an Echo's object.
 func (o *Expectations) gone(echo types.NamespacedName, object types.UID) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -171,14 +172,14 @@ func (o *Expectations) gone(echo types.NamespacedName, object types.UID) {
 	}
 }
 
-// Forget drops what is held of an Echo that is gone.
+// Forget drops what is held about an Echo that is gone.
 func (o *Expectations) Forget(echo types.NamespacedName) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	delete(o.of, echo)
 }
 
-// Clear drops the expectations. What has arrived during a reconcile is delivered at its end all the same: it is nowhere else.
+// Clear drops the expectations. Events that arrived during a reconcile are still delivered at its end, because nothing else holds them.
 func (o *Expectations) Clear() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -191,8 +192,8 @@ func (o *Expectations) Clear() {
 
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Without returns a handler that leaves out the events of own writes. echoOf returns the Echo that an object belongs to, an empty name if
-// there is none.
+// Without returns a handler that drops the events caused by the operator's own writes. echoOf returns the Echo that an object belongs to,
+// an empty name if there is none.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
 	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
 		if o.arrived(echo, object, deliver) {

@@ -33,12 +33,12 @@ func newReconciles() *reconciles {
 	return &reconciles{Expectations: &Expectations{}, key: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
 }
 
-// begins reports whether a reconcile begins at a second.
+// begins reports whether a reconcile may begin at a given second.
 func (p *reconciles) begins(second int64) bool {
 	return p.Begin(fakecluster.StoredEcho(), time.Unix(second, 0)) == 0
 }
 
-// arrive reports whether the event of a version starts a reconcile now.
+// arrive reports whether the event for a version starts a reconcile now.
 func (p *reconciles) arrive(v string) bool {
 	before := p.delivered
 	deliver := func() { p.delivered++ }

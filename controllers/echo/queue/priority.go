@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// changePriority is the priority of an Echo whose spec changed: a user waits for it. All other events have priority 0, and the Echoes that
-// exist at the start handler.LowPriority.
+// changePriority is the priority of an Echo whose spec changed, because a user waits for it. Other events have priority 0, and Echoes that
+// exist at the start have handler.LowPriority.
 const changePriority = 1
 
-// EchoEvents returns a handler that queues Echoes, and calls a function with those whose spec is new.
+// EchoEvents returns a handler that queues Echoes, and calls a function with the ones whose spec is new.
 func EchoEvents(changed func(client.Object)) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workQueue) {

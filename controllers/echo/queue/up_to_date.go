@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// comparison is what was found to be as it is desired: what the children of an Echo depend on, and the versions of the children. To build
-// and to compare them again would take most of the time of a reconcile. No foreign edit is lost: each gives an object another resource
-// version, and a version is here only if it was compared.
+// comparison records that an Echo's children match: it holds what the children depend on, and their versions. Building and comparing them
+// again would take most of a reconcile's time. No foreign edit is lost: each one gives an object another resource version, and a version is
+// recorded only after it was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
 	config     children.Config
-	versions   []objectVersion // by kind, empty where no object is desired
+	versions   []objectVersion // by kind, empty if no object is desired
 }
 
 func comparisonOf(echo *v1.Echo, config children.Config, found []client.Object) comparison {
@@ -34,21 +34,21 @@ func (c comparison) equal(other comparison) bool {
 	return c.echo == other.echo && c.generation == other.generation && c.config.Equal(other.config) && slices.Equal(c.versions, other.versions)
 }
 
-// UpToDate holds which children of each Echo were last found to be as they are desired.
+// UpToDate holds, for each Echo, the last comparison in which its children matched.
 type UpToDate struct{ controllers.Memory[comparison] }
 
-// Record keeps that the children of an Echo that were found are as they are desired.
+// Record records that an Echo's children have their desired state.
 func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.Object) {
 	u.Set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, found))
 }
 
-// Holds reports whether nothing has changed since the children of an Echo were found to be as they are desired.
+// Holds reports whether nothing has changed since an Echo's children were found to match.
 func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.Object) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	return known && last.equal(comparisonOf(echo, config, found))
 }
 
-// Lacks reports whether an Echo was last found to be as desired without an object of a kind.
+// Lacks reports whether an Echo was last found to match without an object of a kind.
 func (u *UpToDate) Lacks(echo *v1.Echo, kind string) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	if !known || last.echo != echo.UID {
