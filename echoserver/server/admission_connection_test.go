@@ -68,7 +68,8 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout begins a header over HTTP/2, and measures when net/http's ping makes the server close the connection.
+// TestHTTP2HeaderTimeout begins a header over HTTP/2, and measures when the server closes the connection because the client does not
+// respond to net/http's ping.
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))

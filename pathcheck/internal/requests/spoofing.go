@@ -96,7 +96,8 @@ func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	return fact.New(s.fact, value, sent, describeFields(received))
 }
 
-// placeOfSpoofed returns which element of a list is spoofed: the last one, another one, or "" if none is.
+// placeOfSpoofed returns yes if the last element of a list is spoofed, "in front" if another element follows a spoofed one, or "" if none
+// is spoofed.
 func placeOfSpoofed(header string, e *wire.Description) (place string) {
 	for _, each := range e.Reported(header, "for") {
 		isSpoofed := each == spoofedHost || each == spoofedScheme || slices.Contains(addressesIn(each), netip.MustParseAddr(spoofed))
