@@ -1,23 +1,24 @@
-# The Echo Operator. `make help` lists the targets and the settings. Recipes of more than a few lines are scripts in tools/make.
+# The Echo Operator. `make help` lists the targets and the settings. Recipes with more than a few lines are scripts in tools/make.
 
 SHELL := /usr/bin/env bash -o pipefail
 .SHELLFLAGS := -ec
 .DEFAULT_GOAL := help
-# Prerequisites that are commands depend on their order.
+# Prerequisites that are commands rely on their order.
 .NOTPARALLEL:
 export CGO_ENABLED := 0
-# The Go that everything is built with, also on a machine that is set to use only its own. `make test` ties it to go.mod and the Dockerfiles.
+# The Go version that everything is built with, even on a machine that is configured to use only its own. `make test` compares it with
+# go.mod and the Dockerfiles.
 export GOTOOLCHAIN := go1.27.3
-# What debuggers read takes time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
+# Debug information takes time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
 no_dwarf := -gcflags=all=-dwarf=false
-# Tests do not vet all their dependencies, which takes more than a minute of CPU time: `make lint` vets.
+# Tests do not vet all their dependencies, which would take more than a minute of CPU time: `make lint` vets.
 test_flags := -vet=off
 export GOFLAGS := $(filter-out $(no_dwarf) $(test_flags),$(shell go env GOFLAGS)) $(no_dwarf) $(test_flags)
 GOARCH := $(shell go env GOARCH)
 
 ##@ Settings (on the command line or in the environment)
 
-#: the version that is built
+#: the version to build
 VERSION ?= $(shell cat VERSION)
 export VERSION
 #: the channels of a release or of the bundle
@@ -26,13 +27,13 @@ CHANNELS ?=
 CACHE ?= $(CURDIR)/.cache
 override CACHE := $(abspath $(CACHE))
 export CACHE
-#: the cluster to use, such as one of kind; not set: tests and the demo start one here, and `make deploy` uses that of kubectl
+#: the cluster to use, such as a kind cluster; not set: tests and the demo start one here, and `make deploy` uses kubectl's current cluster
 KUBECONFIG ?=
 #: where `make images` pushes, such as registry.example.com/team; not set: the registry of the test cluster
 REGISTRY ?=
 #: the platforms of images and programs, such as linux/amd64,linux/arm64
 PLATFORMS ?= linux/$(GOARCH)
-#: what the names of images begin with
+#: the prefix of image names
 IMAGE_TAG_BASE ?= $(or $(REGISTRY),quay.io/echo-operator)/echo-operator
 #: the image of the operator
 IMG ?= $(IMAGE_TAG_BASE):v$(VERSION)
@@ -44,25 +45,25 @@ PATHCHECK_IMG ?= $(call beside_img,echo-operator-pathcheck,PATHCHECK_IMG)
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 #: the image of the catalog
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
-#: a folder with etcd, kube-apiserver and kubectl, such as the one of setup-envtest; not set: they are built for `make test`
+#: a folder with etcd, kube-apiserver and kubectl, such as the one from setup-envtest; not set: they are built for `make test`
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
 #: more arguments for `make run` and `make must-gather`
 ARGS ?=
-#: a file for a picture of what `make demo` prints, such as docs/images/demo.svg
+#: a file for a picture of the output of `make demo`, such as docs/images/demo.svg
 RECORD ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
 #: the path of the documentation on its host, for `make docs-site`
 SITE_BASE ?= /
-#: the vulnerability database of `make vulncheck`, such as https://vuln.go.dev; not set: the pinned module golang.org/x/vulndb
+#: the vulnerability database for `make vulncheck`, such as https://vuln.go.dev; not set: the pinned module golang.org/x/vulndb
 VULNDB ?=
 
 # The names of all settings, for `make help`.
 settings = $(shell sed -n '/^#: /{n;s/^export //;s/ .*//p;}' Makefile)
 
-# What a release is built for.
+# The platforms that a release is built for.
 release_platforms := linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
 comma := ,
 architectures = $(patsubst linux/%,%,$(subst $(comma), ,$(PLATFORMS)))
@@ -70,14 +71,14 @@ architectures = $(patsubst linux/%,%,$(subst $(comma), ,$(PLATFORMS)))
 # given VARIABLE: not empty if it was set on the command line or in the environment.
 given = $(filter command environment,$(firstword $(origin $(1))))
 
-# beside_img NAME,SETTING: the image of a name next to IMG, with the same tag.
+# beside_img NAME,SETTING: the image with a given name next to IMG, with the same tag.
 beside_img = $(if $(findstring @,$(IMG)),$(error IMG has a digest: also set $(2)))$(strip \
 	)$(if $(findstring /,$(IMG)),$(dir $(IMG)))$(1):$(or $(word 2,$(subst :, ,$(notdir $(IMG)))),latest)
 
-# IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if one of them was set, directly or by IMAGE_TAG_BASE.
+# IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if any of them was set, directly or through IMAGE_TAG_BASE.
 given_images = $(if $(call given,IMG)$(call given,ECHO_SERVER_IMG)$(call given,PATHCHECK_IMG)$(call given,IMAGE_TAG_BASE),$(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG))
 
-# tool SET: the folder with the programs of a tool set, which are built if they are not there.
+# tool SET: the folder with the programs of a tool set, which are built if they do not exist.
 tool = $$(tools/build $(1))
 
 # The same flags for all programs keep Go's build cache shared. The commit is not among them, because a bundle contains the digests
@@ -92,7 +93,7 @@ build_image = PLATFORMS=$(PLATFORMS) tools/make/image
 
 CLUSTER := go run -trimpath ./tests/cluster
 
-# Modules of their own, because of their dependencies. Those of tool sets with tests are tested by `make test`, too.
+# Separate modules, because of their dependencies. `make test` also tests the modules of tool sets that have tests.
 test_modules := tests/clients tests/packaging
 tested_tools := tools/generate tools/prometheus tools/vulncheck
 
@@ -107,18 +108,18 @@ versions: ## Show the versions of the tools.
 	@tools/make/versions
 
 .PHONY: tools
-tools: ## Build all tools. Other targets build what they need by themselves.
+tools: ## Build all tools. Other targets build the tools that they need automatically.
 	@tools/build $(filter-out cluster,$(patsubst tools/%/go.mod,%,$(wildcard tools/*/go.mod))) \
 		$(patsubst tools/cluster/%/,%,$(wildcard tools/cluster/*/))
 
 .PHONY: clean
-clean: ## Remove everything that was built. The tools are built again when they are needed.
+clean: ## Remove all build results. Tools are rebuilt when they are needed.
 	rm -rf bin dist $(foreach folder,tools vulndb images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
 
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate the deep-copy code of the API, its reference in docs/reference/api.md, the gRPC services, the page of the chart, and what follows from the tables of kinds and of groups.
+generate: ## Generate the API's deep-copy code, its reference in docs/reference/api.md, the gRPC services, the chart's page, and what follows from the tables of kinds and of groups.
 	@tools/make/tables
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 	@tools=$(call tool,generate); module=module=github.com/echo-operator/echo-operator; \
@@ -128,7 +129,7 @@ generate: ## Generate the deep-copy code of the API, its reference in docs/refer
 	@$(call tool,docs)/helm-docs --chart-search-root=charts --log-level=warning
 
 .PHONY: manifests
-manifests: ## Generate the CustomResourceDefinition and the role of the operator, also for the chart, and its dashboard for the OpenShift console.
+manifests: ## Generate the CustomResourceDefinition and the operator's role, also for the chart, and its dashboard for the OpenShift console.
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources spec.service.ipFamilies \
@@ -147,7 +148,7 @@ vet: ## Run go vet.
 	@for module in . $(test_modules) $(tested_tools); do (cd "$$module" && go vet ./...); done
 
 .PHONY: lint lint-fix
-lint: ## Run the linters, and check the spelling and the words of the documentation.
+lint: ## Run the linters, and check the spelling and vocabulary of the documentation.
 lint-fix: ## Run the linters and fix what they can fix.
 lint-fix: lint_flags := --fix
 lint lint-fix:
@@ -158,7 +159,7 @@ lint lint-fix:
 	@$(call tool,lint)/misspell -error *.md docs/*/*.md config/catalog/*.md
 	@go run -trimpath ./tests/words
 
-# To tidy the module of Traefik takes all that its dependencies depend on: gigabytes.
+# Tidying Traefik's module would download all modules that its dependencies depend on: gigabytes.
 tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(test_modules)
 
 .PHONY: surface
@@ -166,12 +167,12 @@ surface: ## Write docs/reference/surface.md, the names that users can depend on,
 	@go run -trimpath ./tests/surface >docs/reference/surface.md
 
 .PHONY: verify
-verify: generate manifests bundle catalog surface ## Fail if a generated file is not current, a go.mod is not tidy, or commands of the documentation are neither run nor marked.
+verify: generate manifests bundle catalog surface ## Fail if a generated file is out of date, a go.mod is not tidy, or documented commands are neither run nor marked.
 	@tools/make/verify $(tidied)
 	@go run -trimpath ./tests/commands
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in the programs that ship, by govulncheck.
+vulncheck: ## Look for known vulnerabilities in the programs that ship, using govulncheck.
 	@tools/make/vulncheck $(VULNDB)
 
 .PHONY: update-vulndb
@@ -188,7 +189,7 @@ run: install ## Run the operator on this machine, against the current cluster.
 ##@ Images
 
 .PHONY: build
-build: ## Build the operator, the echo server, pathcheck and the scorecard tests for PLATFORMS, into bin/.
+build: ## Build the operator, the echo server, pathcheck and the scorecard tests for PLATFORMS into bin/.
 	@echo "building programs for $(PLATFORMS)"
 	@$(call compile,manager,.)
 	@$(call compile,echo-server,./cmd/echo-server)
@@ -196,7 +197,7 @@ build: ## Build the operator, the echo server, pathcheck and the scorecard tests
 	@$(call compile,pathcheck,./cmd/pathcheck)
 
 .PHONY: kubectl-echo
-kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other than Linux, into bin/.
+kubectl-echo: ## Build the kubectl plugin for PLATFORMS, which may be other than Linux, into bin/.
 	@for platform in $(subst $(comma), ,$(PLATFORMS)); do \
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO_BUILD) -o bin/$${platform/\//-}/ ./cmd/kubectl-echo; done
 
@@ -215,7 +216,7 @@ prober-image: ## The same for the image that sends requests in tests and in the 
 docker-build bundle-build catalog-build: override PLATFORMS := $(if $(findstring $(comma),$(PLATFORMS)),linux/$(GOARCH),$(PLATFORMS))
 
 .PHONY: docker-build
-docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives for `docker load` in bin/images. Docker is not needed.
+docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives for `docker load` in bin/images. Does not require Docker.
 	@$(build_image) echo-operator archive bin/images/echo-operator.tar $(IMG)
 	@$(build_image) echo-server archive bin/images/echo-server.tar $(ECHO_SERVER_IMG)
 	@$(build_image) echo-operator-pathcheck archive bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
@@ -248,7 +249,7 @@ uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the cur
 	@kubectl=$$(tools/make/kubectl); "$$kubectl" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
-deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
+deploy: ## Deploy the operator to the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
 	@tools/make/deploy $(given_images)
 
 .PHONY: undeploy
@@ -264,7 +265,7 @@ build-installer: ## Write dist/install.yaml, which installs the operator from IM
 ##@ Cluster
 
 .PHONY: demo
-demo: ## See it run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is quicker.
+demo: ## See it run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is faster.
 	@$(if $(RECORD),go run -trimpath ./tools/record $(RECORD) )tools/demo
 
 .PHONY: demo-down
@@ -272,7 +273,7 @@ demo-down: cluster-down ## Stop the cluster that the demo started.
 	@tools/make/kind down
 
 .PHONY: cluster-up
-cluster-up: ## Start the test cluster; with KUBECONFIG set, check that one.
+cluster-up: ## Start the test cluster. If KUBECONFIG is set, check that cluster instead.
 	@$(CLUSTER) up
 
 .PHONY: cluster-down
@@ -280,11 +281,11 @@ cluster-down: ## Stop the test cluster. The images in its registry stay.
 	@$(CLUSTER) down
 
 .PHONY: cluster-wipe
-cluster-wipe: ## Stop the test cluster and remove everything that it keeps.
+cluster-wipe: ## Stop the test cluster and remove all its files.
 	@$(CLUSTER) wipe
 
 .PHONY: kubeconfig
-kubeconfig: ## Print the path of the kubeconfig of the test cluster.
+kubeconfig: ## Print the path of the test cluster's kubeconfig.
 	@$(CLUSTER) kubeconfig
 
 include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/must-gather.mk tools/make/olm.mk tools/make/release.mk tools/make/site.mk

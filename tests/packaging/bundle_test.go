@@ -76,7 +76,7 @@ func created(t *testing.T) string {
 	return bundleCSV(t).Annotations["createdAt"]
 }
 
-// TestCreated_isADay: it is the time of all that is released. The changelog has the same day once the version is in it.
+// TestCreated_isADay: everything in a release has this time. The changelog has the same day once it contains the version.
 func TestCreated_isADay(t *testing.T) {
 	day, found := strings.CutSuffix(created(t), "T00:00:00Z")
 	if _, err := time.Parse(time.DateOnly, day); err != nil || !found {

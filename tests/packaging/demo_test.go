@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fake is a program that records how it is called. detect and kind print what the test sets.
+// fake is a program that records its calls. detect and kind print what the test sets.
 const fake = `#!/usr/bin/env bash
 echo "${0##*/} $*" >>"$CALLS"
 case "${0##*/} $*" in
@@ -59,7 +59,7 @@ func symlink(t *testing.T, file, name string) {
 	}
 }
 
-// write writes a file that can be executed.
+// write writes an executable file.
 func write(t *testing.T, file, content string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o700)); err != nil {
@@ -67,7 +67,7 @@ func write(t *testing.T, file, content string) {
 	}
 }
 
-// run runs a script of the project, and returns the calls of programs and what it printed.
+// run runs one of the project's scripts, and returns the calls of programs and the output.
 func (d *demo) run(t *testing.T, environment []string, script ...string) (calls []string, output string) {
 	t.Helper()
 	_ = os.Remove(d.calls)
@@ -125,7 +125,7 @@ func TestDemo_onKind(t *testing.T) {
 	}
 }
 
-// TestDemo_withoutKind checks when the demo uses another cluster than one of kind.
+// TestDemo_withoutKind checks when the demo uses a cluster other than kind's.
 func TestDemo_withoutKind(t *testing.T) {
 	both := []string{"docker", "kind"}
 	for name, c := range map[string]struct {
@@ -152,7 +152,7 @@ func TestDemo_withoutKind(t *testing.T) {
 	}
 }
 
-// TestDemo_down checks that the demo deletes its cluster of kind, and calls kind only if there is one.
+// TestDemo_down checks that the demo deletes its kind cluster, and calls kind only if there is one.
 func TestDemo_down(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	if calls, _ := d.run(t, nil, "tools/make/kind", "down"); len(callsOf(calls, "kind")) > 0 {

@@ -71,7 +71,7 @@ func TestDockerfileHasEachProgram(t *testing.T) {
 	}
 }
 
-// TestImagesHaveTheLabelsOfOCI: scanners and registries read them. A revision would change the digests, which are committed.
+// TestImagesHaveTheLabelsOfOCI: scanners and registries read them. A revision label would change the digests, which are committed.
 func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	const prefix = "LABEL org.opencontainers.image."
 	for name, image := range images() {

@@ -46,7 +46,7 @@ func TestKrewManifest(t *testing.T) {
 	}
 }
 
-// smallProgram returns a program in Go.
+// smallProgram returns a small Go program.
 func smallProgram(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
@@ -58,7 +58,7 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives makes archives of small programs, and checks them, their checksums and the manifest of the plugin.
+// TestArchives creates archives of small programs, and checks them, their checksums and the plugin's manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()
 	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
@@ -83,7 +83,7 @@ func TestArchives(t *testing.T) {
 	checkArchives(t, filepath.Join(root, "dist", "archives"), want)
 }
 
-// checkArchives checks the archives in a folder, whose files are given: they are complete, and so are the checksums and the manifest.
+// checkArchives checks the archives in a folder, given its files: archives, checksums and manifest must be complete.
 func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	t.Helper()
 	var checksums strings.Builder

@@ -16,7 +16,7 @@ func TestDocumentedNames_exist(t *testing.T) {
 	part := regexp.MustCompile("_(bucket|sum|count)$") // of a histogram
 	notNames := []string{"echo_namespace", "ECHO_INFO_"}
 	for file, content := range documents(t) {
-		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name old and foreign things
+		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name removed and foreign things
 			continue
 		}
 		for _, found := range name.FindAllStringSubmatch(content, -1) {

@@ -16,13 +16,13 @@ import (
 	"testing"
 )
 
-// released is an image of a release for a platform, or an archive.
+// released is an image in a release for a platform, or an archive.
 type released struct {
 	name  string
 	files map[string][]byte
 }
 
-// releasedImages returns the images of `make release` for each platform. Without a release, the test is skipped.
+// releasedImages returns the images that `make release` built for each platform. Without a release, it skips the test.
 func releasedImages(t *testing.T) []released {
 	t.Helper()
 	layouts, err := filepath.Glob(inProject("dist", "images", "*"))
@@ -79,12 +79,12 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the modules in all programs, as PATH@VERSION, and the version of Go.
+// linked returns the modules that all programs contain, as PATH@VERSION, and the Go version.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {
 		info, err := buildinfo.Read(bytes.NewReader(file))
-		if err != nil { // no program
+		if err != nil { // not a program
 			continue
 		}
 		modules = append(modules, info.GoVersion)
@@ -99,7 +99,8 @@ func (r released) linked() []string {
 	return slices.Compact(modules)
 }
 
-// TestReleasedImages_haveNotices compares the notices in each image with what is linked. Licenses demand that notices go with programs.
+// TestReleasedImages_haveNotices compares the notices in each image with the linked modules. Licenses require that notices accompany
+// programs.
 func TestReleasedImages_haveNotices(t *testing.T) {
 	for _, image := range releasedImages(t) {
 		var got []string

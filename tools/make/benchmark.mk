@@ -9,13 +9,13 @@ benchmark-programs: build
 	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/operator ./tests/benchmark/operator/raw
 
 .PHONY: benchmark benchmark-scale
-benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart it with 2,000. 25 minutes.
+benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart the operator with 2,000. 25 minutes.
 	@$(call benchmark_operator,operator)
 benchmark-scale: benchmark-programs ## Restart the operator with 10,000 Echoes, and measure it with 20,000 simulated pods. Hours.
 	@$(call benchmark_operator,operator-scale,-only=restart$(comma)cluster$(comma)few$(comma)many -large=10000 -cluster=10000)
 
 .PHONY: benchmark-timeline
-benchmark-timeline: ## Measure where the time goes until an Echo is ready, on the test cluster. 15 minutes. Requires root, or KUBECONFIG and REGISTRY.
+benchmark-timeline: ## Measure how the time until an Echo is ready is spent, on the test cluster. 15 minutes. Requires root, or KUBECONFIG and REGISTRY.
 	@tools/make/e2e-possible
 	@$(MAKE) --no-print-directory cluster-up images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy

@@ -1,12 +1,12 @@
 ##@ Echo server
 
 .PHONY: fuzz
-fuzz: ## Send random requests to the parsers and the handler of the echo server, each for FUZZTIME.
+fuzz: ## Send random requests to the echo server's parsers and handler, each for FUZZTIME.
 	@tools/make/fuzz ./echoserver/... $(FUZZTIME)
 
 .PHONY: test-clients
 test-clients: export PATH := $(PATH):/usr/sbin
-test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go, connect and the clients of the Gateway API. Screenshots go to CACHE.
+test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go, connect and the Gateway API's clients. Screenshots go to CACHE.
 	@tools/make/require chromium chromium fonts-dejavu-core
 	@tools/make/require nginx nginx
 	@tools/make/require curl curl
@@ -16,7 +16,7 @@ test-clients: ## Test the echo server with headless Chromium, behind nginx and H
 
 .PHONY: test-gateways
 test-gateways: export PATH := $(PATH):/usr/sbin
-test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish and Caddy by pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
+test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish and Caddy with pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
 	@tools/make/require nginx nginx
 	@tools/make/require haproxy haproxy
 	@tools/make/require apache2 apache2-bin
@@ -31,7 +31,7 @@ test-traefik: ## The same for Traefik, which takes 10 minutes to build.
 
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
-test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.
+test-image: ## Check the sizes and settings of the echo server and pathcheck images, and run the echo server's as an unknown user. Requires root.
 	@$(call compile,echo-server,./cmd/echo-server)
 	@$(call compile,pathcheck,./cmd/pathcheck)
 	@tools/make/test-image

@@ -1,7 +1,7 @@
 ##@ must-gather
 
 .PHONY: must-gather
-must-gather: ## Collect what helps to find out what is wrong, from the current cluster, into must-gather-TIME/. ARGS are passed on.
+must-gather: ## Collect diagnostic data from the current cluster into must-gather-TIME/. ARGS are passed on.
 	@$(GO_BUILD) -o bin/gather ./cmd/must-gather
 	@bin/gather $(ARGS)
 
@@ -16,7 +16,7 @@ must-gather-image: must-gather-files ## Build the image for `oc adm must-gather 
 
 .PHONY: test-must-gather-image
 test-must-gather-image: override PLATFORMS := linux/$(GOARCH)
-test-must-gather-image: must-gather-files ## Check what is in that image, and run in it what oc runs. Requires Debian, and root.
+test-must-gather-image: must-gather-files ## Check the contents of that image, and run in it what oc runs. Requires Debian, and root.
 	@$(build_image) echo-operator-must-gather archive bin/images/must-gather.tar $(IMAGE_TAG_BASE)-must-gather:v$(VERSION) >/dev/null
 	@cd tests/packaging && MUST_GATHER_IMAGE="$(CURDIR)/bin/images/must-gather.tar" go test -trimpath -count=1 -v -run MustGatherImage $(TESTFLAGS) ./...
 

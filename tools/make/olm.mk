@@ -8,15 +8,15 @@ bundle: manifests ## Generate the OLM bundle in bundle/, with IMG, ECHO_SERVER_I
 bundle_image = quay.io/echo-operator/echo-operator-bundle:v$(VERSION)
 
 .PHONY: catalog
-catalog: bundle ## Generate the file-based catalog in catalog/, with the channels of config/catalog/channels.yaml and BUNDLE_IMG.
+catalog: bundle ## Generate the file-based catalog in catalog/, with the channels in config/catalog/channels.yaml and BUNDLE_IMG.
 	@tools/make/catalog $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG),$(bundle_image))
 
 .PHONY: opm-files
-opm-files: ## Build opm and the health probe for the image of the catalog.
+opm-files: ## Build opm and the health probe for the catalog image.
 	@tools/make/opm-files $(architectures)
 
 .PHONY: catalog-cache
-catalog-cache: ## Create the cache of the catalog for its image.
+catalog-cache: ## Create the catalog's cache for its image.
 	@tools/make/catalog-cache $(architectures)
 
 .PHONY: bundle-build
@@ -40,11 +40,11 @@ busybox: ## Copy busybox for the images of the OLM tests.
 	@tools/make/busybox
 
 .PHONY: olm-images
-olm-images: prober-image opm-files busybox ## Build and push the images of OLM.
+olm-images: prober-image opm-files busybox ## Build and push OLM's images.
 	@tools/make/olm-images
 
 .PHONY: operator-sdk-images
-operator-sdk-images: busybox ## Build and push the images of operator-sdk.
+operator-sdk-images: busybox ## Build and push operator-sdk's images.
 	@$(call compile,hello,./tests/programs/hello)
 	@tools/make/operator-sdk-images
 
@@ -58,7 +58,7 @@ e2e-olm-all: filter := all
 e2e-olm-all: ## The other OLM tests: approval, install modes, failures, wrong order, OLM v1. Half an hour. Needs root.
 scorecard: releases := good
 scorecard: filter := scorecard
-scorecard: ## Run the scorecard tests of the bundle and of the operator that OLM installed. Needs root.
+scorecard: ## Run the scorecard tests for the bundle and for the operator that OLM installed. Requires root.
 e2e-olm e2e-olm-all scorecard:
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up olm-images operator-sdk-images

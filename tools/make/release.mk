@@ -6,7 +6,7 @@ release: ## Make the release VERSION in CHANNELS (candidate): the bundle, the ca
 	@cd tests/packaging && go test -trimpath -count=1 ./...
 
 .PHONY: next-version
-next-version: ## Prepare the tree for VERSION, the next one to be released.
+next-version: ## Prepare the tree for VERSION, the next version to release.
 	@tools/release/open-version "$(VERSION)"
 	@$(MAKE) --no-print-directory bundle catalog
 
@@ -19,7 +19,7 @@ push-release-images:
 		"$$crane" push "$$layout" "$(or $(REGISTRY),quay.io/echo-operator)/$$(basename "$$layout"):v$(VERSION)"; done
 
 .PHONY: publish-catalog
-publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, which the catalogs of users follow.
+publish-catalog: ## Tag the catalog of `make push-release` as `latest`, which users' catalogs follow.
 	@$(call tool,image)/crane push dist/images/echo-operator-catalog $(or $(REGISTRY),quay.io/echo-operator)/echo-operator-catalog:latest
 
 .PHONY: test-release

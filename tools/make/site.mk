@@ -1,6 +1,6 @@
 ##@ Documentation
 
-# The modules of the site, installed again when the lock file changes. Their scripts are not run.
+# The site's modules, which are installed again when the lock file changes. Their scripts do not run.
 site/node_modules/.package-lock.json: site/package-lock.json
 	@tools/make/require npm nodejs npm
 	@npm --prefix site ci --ignore-scripts --no-audit --no-fund
@@ -8,5 +8,5 @@ site/node_modules/.package-lock.json: site/package-lock.json
 .PHONY: docs-site docs-serve
 docs-site: site/node_modules/.package-lock.json ## Build the documentation as a site in site/.vitepress/dist, and fail if a link is dead. Requires npm.
 	@SITE_BASE=$(SITE_BASE) npm --prefix site run build
-docs-serve: site/node_modules/.package-lock.json ## Serve the documentation on 127.0.0.1, and show edits at once. Requires npm.
+docs-serve: site/node_modules/.package-lock.json ## Serve the documentation on 127.0.0.1, and show edits immediately. Requires npm.
 	@npm --prefix site run dev

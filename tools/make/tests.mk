@@ -3,13 +3,13 @@
 # assets: the API server for integration tests.
 assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,apiserver)}"
 
-# read_only: client-go ends a process that changes what its cache holds.
+# read_only: client-go ends a process that modifies cached objects.
 read_only = KUBE_CACHE_MUTATION_DETECTOR=true
 
-# Specs run in random order. The time limit of Ginkgo lets them clean up, that of go test does not.
+# Specs run in random order. Ginkgo's time limit lets them clean up, the one of go test does not.
 integration := ./tests/integration -timeout=0 -ginkgo.timeout=1h -ginkgo.randomize-all
 
-# summary: the output of go test -v without the tests that pass.
+# summary: the output of go test -v without passing tests.
 summary = { grep -vE '^ *(=== |--- (PASS|SKIP))' || true; }
 
 # The packages whose coverage is measured, and the required percentage of their statements.
@@ -20,7 +20,7 @@ least := 90
 setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
 	@echo "$(call tool,apiserver)"
 
-# -count=1 because the cache of test results ignores files outside of the module.
+# -count=1 because the cache of test results ignores files outside the module.
 .PHONY: test test-unit
 test: test-unit ## Run the unit tests, and the integration tests on a real API server. Does not require root.
 	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
@@ -31,23 +31,23 @@ test-unit: ## Run the tests of `make test` without the integration tests.
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath -count=1 $(TESTFLAGS) ./...); done
 
 .PHONY: reliability
-reliability: ## Search for faults that the operator does not survive: all of docs/explanation/reliability.md that does not require root.
+reliability: ## Search for faults that the operator does not survive: everything in docs/explanation/reliability.md that does not require root.
 	@RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability ./tests/reliability/mutants | $(summary)
 	@RELIABILITY=all AMNESIA=1 go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \
 		-rapid.checks=34 -rapid.steps=30 -rapid.shrinktime=2m $(TESTFLAGS) | $(summary)
 
 .PHONY: leader-election
-leader-election: ## Run two operators behind a network that drops and delays requests, and check that one works at a time. 15 minutes.
+leader-election: ## Run two operators behind a network that drops and delays requests, and check that only one works at a time. 15 minutes.
 	@mkdir -p bin/leader-election
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -artifacts -outputdir=bin/leader-election $(TESTFLAGS) ./tests/reliability/election
 
 .PHONY: test-kubernetes test-oldest test-middle test-previous test-newest
-test-kubernetes: test-oldest test-middle test-previous test-newest ## Run the integration tests on each tested version of Kubernetes. An hour.
-test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
+test-kubernetes: test-oldest test-middle test-previous test-newest ## Run the integration tests on each tested Kubernetes version. An hour.
+test-oldest: ## Run the integration tests on the oldest supported API server. Does not require root.
 test-middle: ## The same on an API server between the oldest and the newest.
 test-previous: ## The same on the API server before the newest.
-test-newest: ## The same on the newest API server, that of `make test`.
+test-newest: ## The same on the newest API server, which `make test` also uses.
 test-newest: set := apiserver
 test-oldest test-middle test-previous test-newest:
 	@apiserver=$(call tool,$(or $(set),kubernetes-$(@:test-%=%)))/kube-apiserver; "$$apiserver" --version; \
@@ -66,7 +66,7 @@ race: ## Run the unit tests of every package that has a lock with the race detec
 	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) $(raced)
 
 .PHONY: test-dockerfiles
-test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs with those of make. Skipped without buildah.
+test-dockerfiles: build ## Build Dockerfiles with buildah and compare the programs with the ones that make builds. Skipped without buildah.
 	@tools/make/test-dockerfiles
 
 .PHONY: curl-image

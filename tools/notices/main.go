@@ -1,7 +1,7 @@
-// Notices prints the licenses and the notices of the modules that are linked into Go programs. Whoever distributes the programs must
-// distribute them, too. Notices reads the modules from the programs, and needs only Go, so that Dockerfiles can run it.
+// Notices prints the licenses and notices of the modules that are linked into Go programs. Anyone who distributes the programs must
+// distribute these texts, too. Notices reads the modules from the programs, and needs only Go, so that Dockerfiles can run it.
 //
-// usage: notices FOLDER PROGRAM [PROGRAM...]      (FOLDER has the go.mod and the go.sum of the programs)
+// usage: notices FOLDER PROGRAM [PROGRAM...]      (FOLDER contains the programs' go.mod and go.sum)
 package main
 
 import (
@@ -107,7 +107,7 @@ func command(folder string, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(output)), nil
 }
 
-// notices has the files with each text, as MODULE@VERSION FILE.
+// notices maps each text to the files that contain it, as MODULE@VERSION FILE.
 type notices map[string][]string
 
 // addGo adds the license of Go, whose standard library is in every program.
@@ -125,7 +125,7 @@ func (n notices) addGo() error {
 	return nil
 }
 
-// add adds the files of a module. There must be some.
+// add adds a module's files. There must be some.
 func (n notices) add(name string, files fs.FS) error {
 	isNotice := regexp.MustCompile(`(?i)^([\w-]+[-_.])?((un)?licen[cs]es?|copying|notice|copyright)([-_.][\w.-]+)?$`)
 	isCode := regexp.MustCompile(`(?i)\.(go|s|c|h|sh|py|js|ts|tpl|tmpl|ya?ml|json|toml)$`)

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// TestRun compares the notices of a program with the modules that Go names.
+// TestRun compares a program's notices with the modules that Go lists.
 func TestRun(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/pathcheck")
@@ -59,7 +59,7 @@ func TestRun_failures(t *testing.T) {
 	}
 }
 
-// TestNotices_add: a text that several files have is printed once, below their names. Code and data of tests are no notices.
+// TestNotices_add: a text that is in several files is printed once, below their names. Code and test data are not notices.
 func TestNotices_add(t *testing.T) {
 	files := func(names ...string) fstest.MapFS {
 		all := fstest.MapFS{}

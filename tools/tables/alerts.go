@@ -10,7 +10,7 @@ import (
 
 const alertsBegin, alertsEnd = "<!-- made by make generate from internal/monitoring/alerts.yaml -->\n", "<!-- end alerts -->"
 
-// withAlerts sets the table of the alerts.
+// withAlerts sets the table of alerts.
 func withAlerts(file, alerts string) (string, error) {
 	var read struct {
 		Groups []struct {
@@ -35,7 +35,7 @@ func withAlerts(file, alerts string) (string, error) {
 	return replaced(file, place, func(string) string { return alertsBegin + table + alertsEnd })
 }
 
-// condition returns what an expression compares, without the job and without the labels by which it aggregates.
+// condition returns what an expression compares, without the job and the labels by which it aggregates.
 func condition(expression string) string {
 	expression = strings.ReplaceAll(regexp.MustCompile(`job="[^"]*"(, )?`).ReplaceAllString(expression, ""), "{}", "")
 	return regexp.MustCompile(`\b(?:sum|max) by \([^)]*\) \((.*)\)( [<=>]+ \d+)$`).ReplaceAllString(expression, "$1$2")
