@@ -1,4 +1,4 @@
-// Package memory keeps a process within the memory limit of its container, and gives memory back at rest.
+// Package memory keeps a process within its container's memory limit, and returns memory at rest.
 package memory
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CollectSeldom makes garbage collection half as frequent as by default, as long as the memory limit allows. The environment variable GOGC
-// takes precedence.
+// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows. The environment variable GOGC takes
+// precedence.
 func CollectSeldom() {
 	const percent = 200
 	if os.Getenv("GOGC") == "" {
@@ -19,8 +19,8 @@ func CollectSeldom() {
 	}
 }
 
-// SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are
-// in a folder; the rest is for what comes faster than garbage is collected. The environment variable GOMEMLIMIT takes precedence.
+// SetLimit sets the garbage collector's soft memory limit to three quarters of the memory limit of a control group, given by its directory.
+// The rest is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes precedence.
 func SetLimit(cgroup fs.FS) {
 	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
@@ -28,7 +28,7 @@ func SetLimit(cgroup fs.FS) {
 	}
 }
 
-// limitOf returns three quarters of the limit of a control group in bytes. It returns false if there is no limit.
+// limitOf returns three quarters of a control group's limit in bytes, or false if there is no limit.
 func limitOf(cgroup fs.FS) (int64, bool) {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds it down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
@@ -36,7 +36,7 @@ func limitOf(cgroup fs.FS) (int64, bool) {
 		if err != nil {
 			continue
 		}
-		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // cgroup v2 has "max" for no limit
+		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // cgroup v2 writes "max" for no limit
 		if err == nil && limit > 0 && limit < unlimitedV1 {
 			return limit / 4 * 3, true
 		}

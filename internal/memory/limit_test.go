@@ -42,7 +42,7 @@ func TestCollectSeldom(t *testing.T) {
 	}
 }
 
-// TestSetLimit sets the limit of this process, which must stay as it is where GOMEMLIMIT has set one already.
+// TestSetLimit sets this process' limit, which must not change if GOMEMLIMIT has already set one.
 func TestSetLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// lookPeriod is how often ReturnAtRest looks at what was allocated.
+	// lookPeriod is how often ReturnAtRest reads how much was allocated.
 	lookPeriod = 5 * time.Second
-	// atRest is how many bytes a process that has nothing to do allocates in that time at most.
+	// atRest is the most bytes that an idle process allocates in that time.
 	atRest = 1 << 20
-	// worthIt is how many bytes must have been allocated since memory was last returned, so that there is something to return.
+	// worthIt is how many bytes must have been allocated since memory was last returned, so that returning it again is worthwhile.
 	worthIt = 8 << 20
 )
 
-// ReturnAtRest returns unused memory to the operating system whenever there is nothing left to do, until ctx ends. Without
-// this, memory would stay as high as it was while there was work.
+// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx ends. Otherwise, memory would
+// stay as high as it was under load.
 func ReturnAtRest(ctx context.Context) {
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()
@@ -29,17 +29,17 @@ func ReturnAtRest(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if watch.begins(allocated()) {
-				runtime.GC() // pools keep for one collection what they hold
+				runtime.GC() // pools keep their content for one collection
 				debug.FreeOSMemory()
 			}
 		}
 	}
 }
 
-// rest decides when to return memory.
+// rest determines when to return memory.
 type rest struct{ last, returned uint64 }
 
-// begins reports whether memory is to be returned now, given how many bytes the process has allocated since its start.
+// begins reports whether to return memory now, given how many bytes the process has allocated since its start.
 func (r *rest) begins(allocated uint64) bool {
 	resting := allocated-r.last <= atRest && allocated-r.returned >= worthIt
 	r.last = allocated

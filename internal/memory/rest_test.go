@@ -8,8 +8,8 @@ import (
 func TestMemoryIsReturnedWhenWorkEnds(t *testing.T) {
 	const mega = 1 << 20
 	for name, c := range map[string]struct {
-		allocated []uint64 // in MiB, at each look
-		returned  []int    // at which look
+		allocated []uint64 // in MiB, at each reading
+		returned  []int    // at which readings
 	}{
 		"after a start":          {[]uint64{100, 200, 200}, []int{2}},
 		"never while there is":   {[]uint64{100, 200, 300, 400}, nil},

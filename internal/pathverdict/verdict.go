@@ -1,7 +1,7 @@
 // Package pathverdict defines the result that a check reports to the operator.
 //
-// It is in the termination message of the check's container. That needs no network path between them and no permission. The
-// operator trusts nothing in a verdict: any pod can write one.
+// The check's container writes it as its termination message, which requires neither a network path to the operator nor a permission. The
+// operator trusts nothing in a verdict, because any pod can write one.
 package pathverdict
 
 import (
@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// maxSize is the maximum size of a verdict, in bytes: a kubelet keeps the last 4,096 of a termination message.
+	// maxSize is the maximum size of a verdict, in bytes: a kubelet keeps the last 4,096 bytes of a termination message.
 	maxSize = 4000
-	// maxRead is the size of the longest message that is read.
+	// maxRead is the maximum size of a message that is read.
 	maxRead = 4096
-	// MaxName, MaxValue and MaxText are the maximum lengths of the name and of the value of a fact, and of other texts, in bytes.
+	// MaxName, MaxValue and MaxText are the maximum lengths of a fact's name, of its value, and of other texts, in bytes.
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
-// Verdict has no latencies, identifiers or addresses from DNS, so that two verdicts of the same path are the same.
+// Verdict has no latencies, identifiers or addresses from DNS, so that two verdicts on the same path are equal.
 type Verdict struct {
-	// Problem is why there are no facts: no Echo has responded.
+	// Problem says why there are no facts: no Echo has responded.
 	Problem string `json:"problem,omitempty"`
-	// Silent is what gave no response at all. It is empty if the URL gave one, or DNS an error.
+	// Silent says what gave no response at all. It is empty if the URL gave one, or if DNS gave an error.
 	Silent Silence `json:"silent,omitempty"`
-	// Address is the host and port that the URL leads to, for what is Silent.
+	// Address is the host and port to which the URL leads, for Silent.
 	Address string `json:"address,omitempty"`
-	// Facts is how many facts were found.
+	// Facts is the number of facts that were found.
 	Facts int `json:"facts"`
 	// Failed are the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
-	// Unfinished is why not everything was examined although another run may do so, such as DeadlinePassed. It is empty otherwise.
+	// Unfinished says why not everything was examined, such as DeadlinePassed, if another run may examine it. It is empty otherwise.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
-// Silence is what gave no response at all: not even an error, or a refused connection.
+// Silence says what gave no response at all, not even an error or a refused connection.
 type Silence string
 
 const (
-	// SilentURL means that the URL was silent, and that the Echo's own Service responded or was not asked.
+	// SilentURL means that the URL was silent, but the Echo's own Service responded or was not tried.
 	SilentURL Silence = "url"
 	// SilentAll means that the Echo's own Service was silent, too.
 	SilentAll Silence = "all"
@@ -56,10 +56,10 @@ type Unmet struct {
 	Got  string `json:"got,omitempty"`
 }
 
-// DeadlinePassed is why something was not tested if the run had to end.
+// DeadlinePassed says why something was not tested if the run had to end.
 const DeadlinePassed = "the deadline of the run has passed"
 
-// Encode returns a verdict as JSON of at most 4,000 bytes. The last expectations are left out if there is more.
+// Encode returns a verdict as JSON of at most 4,000 bytes. It drops the last expectations if there is more.
 func (v Verdict) Encode() []byte {
 	for {
 		data, err := json.Marshal(v)
@@ -73,11 +73,11 @@ func (v Verdict) Encode() []byte {
 var (
 	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
 	printable  = regexp.MustCompile(`^[ -~]*$`)
-	// address has no blanks and quotation marks, so that it is no sentence in a message.
+	// address has no blanks and quotation marks, so that it cannot pass as a sentence in a message.
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 
-// Decode reads a verdict from a termination message. An error says what a valid one would not have.
+// Decode reads a verdict from a termination message. Its error says why the verdict is invalid.
 func Decode(message string) (Verdict, error) {
 	var v Verdict
 	if len(message) > maxRead {
@@ -89,7 +89,7 @@ func Decode(message string) (Verdict, error) {
 	return v, v.validate()
 }
 
-// validate returns what a verdict has that a valid one would not have.
+// validate returns why a verdict is invalid.
 func (v Verdict) validate() error {
 	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
 		return errors.New("it has no facts")
@@ -107,7 +107,7 @@ func (v Verdict) validate() error {
 	return v.validateSilence()
 }
 
-// validateSilence returns what a verdict says of a silence that a valid one would not.
+// validateSilence returns why a verdict's silence is invalid.
 func (v Verdict) validateSilence() error {
 	switch {
 	case v.Silent == "":

@@ -30,7 +30,7 @@ func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses reads what a pod could write that is no check.
+// TestDecodeRefuses decodes messages that a pod other than a check's could write.
 func TestDecodeRefuses(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                        "not the JSON",

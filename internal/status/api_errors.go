@@ -17,16 +17,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// Failure is the error of a reconcile and what it calls for. By default the reconcile is retried with exponential backoff.
+// Failure is the error of a reconcile and what it requires. By default, the reconcile is retried with exponential backoff.
 type Failure struct {
 	Err error
-	// Reason is the reason of the conditions, nil if the status stays as it is.
+	// Reason is the conditions' reason, nil if the status does not change.
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
 	Transient bool
-	// Tolerated is true if the failure is transient and has not lasted for long, so that the status stays as it is.
+	// Tolerated is true if the failure is transient and has not lasted for long, so that the status does not change.
 	Tolerated bool
-	// RetryAfter is when to retry, zero for exponential backoff.
+	// RetryAfter is the time until the next retry, zero for exponential backoff.
 	RetryAfter time.Duration
 	// NoRetry is true if only an event can help.
 	NoRetry bool
@@ -34,13 +34,13 @@ type Failure struct {
 
 // Periods of failures that are retried at a fixed rate.
 const (
-	// LookPeriod is how often the operator looks at an object that it does not watch, such as one that has taken a name.
+	// LookPeriod is how often the operator checks an object that it does not watch, such as a foreign one that has a child's name.
 	LookPeriod = time.Minute
 	// definitionRetry is the period while a CustomResourceDefinition is being deleted.
 	definitionRetry = 2 * time.Second
 )
 
-// Earliest returns the shorter of two times that are not zero.
+// Earliest returns the shorter of two times, ignoring a time that is zero.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -48,7 +48,7 @@ func Earliest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Classify returns what an error calls for, and nil for nil.
+// Classify returns what an error requires, and nil for nil.
 func Classify(err error) *Failure {
 	switch {
 	case err == nil:
@@ -72,8 +72,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns the error that is retried first of independent parts of a reconcile, so that no part has to wait for another. Errors
-// that are nil are left out; it returns nil if all are.
+// RetriedFirst returns, of the errors of independent parts of a reconcile, the one that is retried first, so that no part has to wait for
+// another. It ignores errors that are nil, and returns nil if all are.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -94,7 +94,7 @@ func (f *Failure) urgency() int {
 	}
 }
 
-// forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.
+// forbidden returns what a 403 requires. Only the API server's message distinguishes the cases.
 func forbidden(err error) *Failure {
 	if strings.Contains(err.Error(), "while custom resource definition is terminating") { // of a route; its watch reports when it is gone
 		return &Failure{Err: err, RetryAfter: definitionRetry}
@@ -102,16 +102,16 @@ func forbidden(err error) *Failure {
 	return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 }
 
-// Silent reports whether a failure leaves the status as it is. It is false for nil.
+// Silent reports whether a failure leaves the status unchanged. It is false for nil.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
-// NameWasTaken reports whether the status of an Echo says that another object has the name of a child.
+// NameWasTaken reports whether an Echo's status says that another object has a child's name.
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
 }
 
-// IsApplied reports whether the status of an Echo says that its spec was applied, and what an earlier spec asked for deleted. A spec that
+// IsApplied reports whether an Echo's status says that its spec was applied, and that objects from earlier specs were deleted. A spec that
 // never changed has no earlier one.
 func IsApplied(echo *v1.Echo) bool {
 	if echo.Generation == 1 {

@@ -59,7 +59,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// coded returns a response of the API server with a code.
+// coded returns an API server response with a code.
 func coded(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// What the Deployment controller writes into a Deployment: k8s.io/kubernetes/pkg/controller/deployment/util.
+// Values that the Deployment controller writes into a Deployment: k8s.io/kubernetes/pkg/controller/deployment/util.
 const (
 	revisionAnnotation         = "deployment.kubernetes.io/revision"
 	deploymentRolledOut        = "NewReplicaSetAvailable"
 	deploymentDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// availability is the state of the pods of a Deployment, compared with what is desired.
+// availability is the state of a Deployment's pods, compared with the desired state.
 type availability struct {
 	want int32
-	// updated and available count at most the desired pods.
+	// updated and available never exceed the number of desired pods.
 	updated, available int32
-	// ready is true if all pods are updated and available, and no others are left.
+	// ready is true if all pods are updated and available, and no other pods remain.
 	ready bool
-	// progressing is true while a change is being rolled out, and first is true if there was none before.
+	// progressing is true while a change is being rolled out, and first is true if it is the first rollout.
 	progressing, first bool
 	// overdue is true if there has been no progress for longer than the progress deadline.
 	overdue bool
 }
 
-// availabilityOf returns the availability of the pods of a Deployment that should have want pods, given the previous status of the Echo.
+// availabilityOf returns the availability of the pods of a Deployment that should have want pods, given the Echo's previous status.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
 	isOverdue := overdue(before, d, now)
 	return availability{
@@ -47,7 +47,7 @@ func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now
 	}
 }
 
-// counts returns how many pods are ready, as a sentence. Unless the message names another cause, it says that a change is being rolled out.
+// counts returns how many pods are ready, as a sentence. Unless the message names a cause, the sentence mentions a rollout in progress.
 func (a availability) counts(hasCause bool) string {
 	switch rolling := a.progressing && !a.ready; {
 	case a.ready && a.want == 0:
@@ -63,10 +63,10 @@ func (a availability) counts(hasCause bool) string {
 	}
 }
 
-// isStuck reports whether pods are missing although nothing is being rolled out, for longer than the deadline.
+// isStuck reports whether pods have been missing for longer than the deadline although nothing is being rolled out.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
-// rollout returns what the rollout of a change does, as a sentence.
+// rollout returns the progress of a rollout, as a sentence.
 func (a availability) rollout() string {
 	switch {
 	case a.ready:
@@ -82,7 +82,7 @@ func (a availability) rollout() string {
 	}
 }
 
-// problem returns what the counts of pods alone show to be wrong, zero if nothing.
+// problem returns the problem that the pod counts alone reveal, zero if there is none.
 func (a availability) problem() message.Problem {
 	if !a.isStuck() {
 		return message.Problem{}
@@ -91,7 +91,7 @@ func (a availability) problem() message.Problem {
 		Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 }
 
-// phase returns the phase that pods and causes lead to.
+// phase returns the phase that results from pods and causes.
 func (a availability) phase(why causes) string {
 	switch {
 	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
@@ -107,7 +107,7 @@ func (a availability) phase(why causes) string {
 	}
 }
 
-// readiness returns the condition Ready and the reason of the event that reports it. A cause changes why an Echo is not ready, and does not
+// readiness returns the Ready condition and the reason of the event that reports it. A cause changes why an Echo is not ready, but does not
 // hide whether a change is being rolled out.
 func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
 	switch {
@@ -126,7 +126,7 @@ func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason
 	}
 }
 
-// progress returns the condition Progressing.
+// progress returns the Progressing condition.
 func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
 	switch {
 	case a.ready:
@@ -140,7 +140,7 @@ func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
 	}
 }
 
-// degradation returns the condition Degraded. A cause does not hide that the deadline has passed.
+// degradation returns the Degraded condition. A cause does not hide that the deadline has passed.
 func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
 	switch {
 	case a.isStuck():
@@ -154,7 +154,7 @@ func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason
 	}
 }
 
-// replicasOf returns how many pods a Deployment asks for, as the API server defaults it.
+// replicasOf returns how many pods a Deployment requests, with the API server's default.
 func replicasOf(d *appsv1.Deployment) int32 {
 	if d.Spec.Replicas == nil {
 		return 1
@@ -169,8 +169,8 @@ func isReady(d *appsv1.Deployment, want int32) bool {
 		d.Status.Replicas == want && d.Status.UpdatedReplicas == want && d.Status.AvailableReplicas == want
 }
 
-// progressing reports whether a change is being rolled out. The Deployment controller completes a rollout only once and does not
-// begin another when the number of replicas changes, so scaling counts as a rollout until the pods are ready.
+// progressing reports whether a change is being rolled out. The Deployment controller completes a rollout only once, and does not start
+// another when the number of replicas changes, so scaling counts as a rollout until the pods are ready.
 func progressing(d *appsv1.Deployment, before *v1.EchoStatus, isOverdue bool) bool {
 	if rolling(d) {
 		return !deadlineExceeded(d)
@@ -196,8 +196,8 @@ func firstRollout(d *appsv1.Deployment) bool {
 	return condition == nil || condition.Reason != deploymentRolledOut
 }
 
-// overdue reports whether pods have been missing for longer than the progress deadline. During a rollout the Deployment controller
-// decides that; afterwards it does not, and the operator does.
+// overdue reports whether pods have been missing for longer than the progress deadline. The Deployment controller determines that during a
+// rollout, and the operator afterwards.
 func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)
@@ -206,15 +206,15 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
-// staysOverdue reports whether the previous status says that the deadline was exceeded. That lasts until the pods are ready or a
-// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason distinguishes it
-// from a failed reconcile, which also makes an Echo degraded.
+// staysOverdue reports whether the previous status says that the deadline was exceeded. That state lasts until the pods are ready or a
+// rollout begins: when the deadline passes, Progressing becomes False, which restarts missingSince. Only the reason distinguishes it from a
+// failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns how long it takes until an Echo may be overdue, and zero when nothing depends on that.
+// untilOverdue returns the time until an Echo may become overdue, zero if nothing depends on it.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
 	if since.IsZero() || staysOverdue(status) {
@@ -223,7 +223,7 @@ func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	return max(desired.ProgressDeadline-now.Sub(since), 0)
 }
 
-// missingSince returns when pods were last seen to go missing or a change to begin, and the zero time if the Echo is ready.
+// missingSince returns the time at which pods last went missing or a change began, and the zero time if the Echo is ready.
 func missingSince(status *v1.EchoStatus) time.Time {
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
 	progressing := meta.FindStatusCondition(status.Conditions, v1.ConditionProgressing)

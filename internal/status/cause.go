@@ -16,23 +16,23 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// failedPodWindow is how much older than the newest pod a failed pod may be to count: an eviction long ago explains nothing, a
-// series of pods that fail at once does.
+// failedPodWindow is how much older than the newest pod a failed pod may be to count. An eviction long ago explains nothing, but a series
+// of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
-// cause is why pods are missing, and what to do about it. The zero value means that the cause is unknown.
+// cause says why pods are missing, and what to do about it. The zero value means that the cause is unknown.
 type cause struct {
 	reason  v1.Reason
 	problem message.Problem
-	// warning is true if the phase is Warning, although a change is being rolled out.
+	// warning is true if the phase is Warning even while a change is being rolled out.
 	warning bool
-	// lasting is true if the cause does not go away until a user acts. The Echo is degraded then.
+	// lasting is true if the cause remains until a user acts. The Echo is then degraded.
 	lasting bool
-	// unclear is true if only the status before shows whether it lasts.
+	// unclear is true if only the previous status shows whether the cause is lasting.
 	unclear bool
 }
 
-// resolveFrom returns the cause with what the status before shows of it.
+// resolveFrom returns the cause, with lasting from the previous status if it is unclear.
 func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	if c.unclear {
 		degraded := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
@@ -41,8 +41,7 @@ func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	return c
 }
 
-// causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that
-// is not ready shows.
+// causeOf returns why pods are missing: the rollout is paused, none can be created, or the newest pod that is not ready shows a cause.
 func causeOf(seen Observation) cause {
 	if c := cmp.Or(pauseCause(seen.Deployment), creationCause(seen.Deployment)); c != (cause{}) {
 		return c
@@ -59,7 +58,7 @@ func causeOf(seen Observation) cause {
 	return cause{}
 }
 
-// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide it, because it needs attention.
+// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide this cause, because it requires attention.
 func nodeCause(pod *corev1.Pod, node Node) cause {
 	if state := PodState(pod); state == podReady || state == podTerminating || !explainsPods(node.Problems) {
 		return cause{}
@@ -112,9 +111,9 @@ const defaultServiceAccount = "default"
 // adviceOnServiceAccount says what to do about a ServiceAccount that does not exist.
 const adviceOnServiceAccount = "Create it, or change spec.serviceAccountName."
 
-// missingServiceAccount returns the name of the missing ServiceAccount that makes the API server reject a pod, empty if it rejects the pod
-// for another reason: k8s.io/kubernetes/plugin/pkg/admission/serviceaccount. A controller makes the one of a new namespace, default, so
-// that it is not missing for long.
+// missingServiceAccount returns the name of the missing ServiceAccount because of which the API server rejects a pod, empty if the reason
+// is another one: k8s.io/kubernetes/plugin/pkg/admission/serviceaccount. The default one does not count, because a controller soon creates
+// it in a new namespace.
 func missingServiceAccount(message string) string {
 	_, why, found := strings.Cut(message, "error looking up service account ")
 	_, why, quoted := strings.Cut(why, `serviceaccount "`)
@@ -125,8 +124,8 @@ func missingServiceAccount(message string) string {
 	return name
 }
 
-// serviceAccountCause returns why the API server accepts no pods of a ServiceAccount that does not exist. No event reports to Kubernetes
-// that it was created.
+// serviceAccountCause returns that the API server accepts no pods because a ServiceAccount does not exist. Its later creation does not make
+// Kubernetes retry earlier.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
 	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
 		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),

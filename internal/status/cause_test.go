@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// podWith returns a pod whose status is written in YAML.
+// podWith returns a pod with a status in YAML.
 func podWith(t *testing.T, name, status string) corev1.Pod {
 	t.Helper()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -28,7 +28,7 @@ func containerWaits(reason, message string) string {
 		`"}}}]}`
 }
 
-// whole returns a problem as flat leaves it.
+// whole returns a problem in the form that flat produces.
 func whole(text string) message.Problem { return message.Problem{Text: text} }
 
 // flat returns a cause whose problem is one text.
@@ -242,7 +242,8 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// TestABackOffWithoutItsCauseChangesNothing: before 1.31 the kubelet says in turn why an image cannot be pulled, and only that it waits.
+// TestABackOffWithoutItsCauseChangesNothing covers kubelets before 1.31, which alternate between the reason why an image cannot be pulled
+// and a bare back-off message.
 func TestABackOffWithoutItsCauseChangesNothing(t *testing.T) {
 	degraded := func(status metav1.ConditionStatus, reason v1.Reason) *v1.EchoStatus {
 		return &v1.EchoStatus{Conditions: []metav1.Condition{{Type: v1.ConditionDegraded, Status: status, Reason: reason.String()}}}

@@ -42,7 +42,7 @@ func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *a
 	return d
 }
 
-// statusWant is what a status says in short.
+// statusWant is a short form of a status.
 type statusWant struct {
 	ready, progressing, degraded metav1.ConditionStatus
 	reason                       v1.Reason
@@ -75,7 +75,7 @@ func wasOverdue() *verdict { return was(no, no, yes) }
 func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
 func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
 
-// rolloutCases returns cases of changes on their way to the pods.
+// rolloutCases returns cases of changes that are being rolled out.
 func rolloutCases() map[string]statusCase {
 	return map[string]statusCase{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0),
@@ -110,7 +110,7 @@ func rolloutCases() map[string]statusCase {
 	}
 }
 
-// podCases returns cases of pods that exist or are missing.
+// podCases returns cases of existing and missing pods.
 func podCases() map[string]statusCase {
 	return map[string]statusCase{
 		"all as desired": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
@@ -138,7 +138,7 @@ func podCases() map[string]statusCase {
 	}
 }
 
-// leftAloneCases returns cases of Echoes whose objects are left as they are.
+// leftAloneCases returns cases of Echoes whose objects are left unchanged.
 func leftAloneCases() map[string]statusCase {
 	return map[string]statusCase{
 		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
@@ -262,7 +262,7 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
-// TestURLsAreThoseOfWhatIsApplied: they do not follow a spec that is not applied.
+// TestURLsAreThoseOfWhatIsApplied checks that the URLs do not follow a spec that is not applied.
 func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}

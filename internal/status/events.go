@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// maxNote is the longest note of an event, in bytes: k8s.io/kubernetes/pkg/apis/core/validation.
+// maxNote is the maximum length of an event's note, in bytes: k8s.io/kubernetes/pkg/apis/core/validation.
 const maxNote = 1024
 
 // The actions of events.
@@ -31,17 +31,17 @@ const (
 	actionCreateCompanion = "CreateCompanion"
 )
 
-// Transition is something that happened to an Echo, or to a pod that asks for a companion, and that an event reports.
+// Transition is something that happened to an Echo, or to a pod that requests a companion, and that an event reports.
 type Transition struct {
 	Reason v1.Reason
 	Action string
 	Note   string
 }
 
-// EventNote returns the note as it fits into an event.
+// EventNote returns the note, truncated to fit into an event.
 func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
-// transitions returns what happened between two statuses of an Echo, given the verdict v of the second.
+// transitions returns what happened between two statuses of an Echo, given the verdict v for the second.
 func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
 	var news, ready []Transition
 	for _, c := range seen.Changes {
@@ -54,8 +54,8 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
-// routeTransition returns what happened to the routes of an Echo, given the Degraded condition before: that they are not used as they
-// should be, or that they are again. It is no news if it does not ask for any.
+// routeTransition returns what happened to an Echo's routes, given the previous Degraded condition: they are not used as they should be, or
+// they are again. An Echo that requests no routes has no such transition.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
@@ -69,7 +69,7 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	}
 }
 
-// nodeTransitions returns what changed about the nodes between two statuses. It returns nothing if the reconcile did not read the nodes.
+// nodeTransitions returns the changes to nodes between two statuses, none if the reconcile did not read the nodes.
 func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
 	if nodes == nil {
 		return nil
@@ -96,8 +96,8 @@ func nodeRecovered(note string) Transition {
 	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }
 
-// isNews reports whether a verdict is worth an event, given the Ready condition before it: when the Echo becomes ready or ceases to
-// be, and when it is not ready for another reason than before that calls for action or ends it.
+// isNews reports whether a verdict deserves an event, given the previous Ready condition. It does if the Echo becomes ready or ceases to
+// be, or if the reason why it is not ready changes to one that requires action or is final.
 func (v verdict) isNews(was *metav1.Condition) bool {
 	if was == nil {
 		was = &metav1.Condition{Status: metav1.ConditionUnknown}
@@ -111,7 +111,7 @@ func (v verdict) isNews(was *metav1.Condition) bool {
 	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
 }
 
-// changed returns what a change to a child means to the Echo. Only changes to the Deployment are reported.
+// changed returns what a change to a child means for the Echo. It reports only changes to the Deployment.
 func changed(c Change) []Transition {
 	after, ok := c.After.(*appsv1.Deployment)
 	if !ok {
@@ -142,14 +142,14 @@ func Orphaned() Transition {
 	return Transition{v1.EventDeleted, actionDelete, "The Echo is deleted. The objects that were created for it are kept."}
 }
 
-// EchoNotFound returns the transition that is reported on a pod if the Echo in its companion label does not exist.
+// EchoNotFound returns the transition that is reported for a pod if the Echo in its companion label does not exist.
 func EchoNotFound(echo string) Transition {
 	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
 		"Echo %q does not exist in this namespace. Create it, or correct the label %s. The companion is then created automatically.", echo,
 		v1.CompanionLabel)}
 }
 
-// CompanionNotCreated returns the transition that is reported on a pod if its companion cannot be created.
+// CompanionNotCreated returns the transition that is reported for a pod if its companion cannot be created.
 func CompanionNotCreated(err error) Transition {
 	problem := remedy.Of(err)
 	if account := missingServiceAccount(err.Error()); account != "" {
@@ -158,12 +158,12 @@ func CompanionNotCreated(err error) Transition {
 	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, problem.String()}
 }
 
-// NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be applied.
+// NotMonitored returns the transition that is reported if an Echo's PodMonitor cannot be applied.
 func NotMonitored(err error) Transition {
 	return Transition{v1.EventNotMonitored, actionReconcile, remedy.Of(err).String()}
 }
 
-// plural returns a number and what is counted, such as "1 pod" or "2 pods".
+// plural returns a number and its unit, such as "1 pod" or "2 pods".
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -27,13 +27,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure repeats.
+// generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure is reproducible.
 const generatedReconciles = 500
 
-// clock is the time of the first generated reconcile. The API server keeps whole seconds of it.
+// clock is the time of the first generated reconcile. The API server keeps only its whole seconds.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
-// generator makes random states of Echoes, and what reconciles see of them.
+// generator generates random states of Echoes, and what reconciles see of them.
 type generator struct {
 	*rand.Rand
 	texts []string
@@ -43,7 +43,7 @@ func newGenerator() generator {
 	return generator{rand.New(rand.NewSource(1)), []string{"", "no", "a. b.\n", "exceeded quota: q", "é", strings.Repeat("é", 20000)}}
 }
 
-// text returns a message of a component, sometimes an empty one and sometimes one that is far too long.
+// text returns a message from a component, sometimes an empty one and sometimes one that is far too long.
 func (g generator) text() string { return pick(g, g.texts...) }
 
 // pick returns one of several values.
@@ -108,7 +108,7 @@ func (g generator) failure() error {
 		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 
-// reconcile makes one more reconcile of an Echo, a while after the last one.
+// reconcile runs one more reconcile of an Echo, a while after the last one.
 func (g generator) reconcile(echo *v1.Echo, now time.Time) (Report, Observation, error) {
 	seen, err := g.observation(), g.failure()
 	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read fail, before there is a Deployment
@@ -160,8 +160,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkMessage checks that a message begins with a capital letter or a number, ends with a full stop unless it is cut, and has no backslashes: what other
-// components say stands in plain quotation marks.
+// checkMessage checks that a message begins with a capital letter or a number, ends with a period unless it is cut, and has no backslashes:
+// it puts the words of other components in plain quotation marks.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {
@@ -169,7 +169,7 @@ func checkMessage(t *testing.T, text string) {
 	}
 }
 
-// checkConditions checks that there are all three conditions, once each, that the API server accepts them, and that only an Echo that is
+// checkConditions checks that each of the three conditions exists once, that the API server accepts them, and that only an Echo that is
 // degraded and not ready is stalled.
 func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	t.Helper()
@@ -197,8 +197,8 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	NewWithT(t).Expect(kinds).To(BeComparableTo(want))
 }
 
-// TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile at once with the status that it wrote. A status that differs would
-// be written again and again, because each write of a status leads to an event of the watch.
+// TestEvaluate_sameReconcileTwiceReportsNothing immediately repeats each reconcile with the status that it wrote. A status that differs
+// would be written again and again, because each status write leads to a watch event.
 func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	g, now := newGenerator(), clock
 	echo := g.echo()

@@ -13,30 +13,30 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// maxNodes is how many nodes a status names.
+// maxNodes is the maximum number of nodes that a status names.
 const maxNodes = 50
 
-// NodeDeleted is the problem of a node that does not exist any more.
+// NodeDeleted is the problem of a node that no longer exists.
 const NodeDeleted = "Deleted"
 
-// Problems of nodes that are not named after a condition of the node.
+// Node problems that are not named after a condition.
 const (
 	nodeUnschedulable = "Unschedulable"
 	nodeNotReady      = "NotReady"
 )
 
-// NodeProblem is one problem of a node: its name, and a sentence.
+// NodeProblem is a problem of a node: its name, and a sentence.
 type NodeProblem struct{ Name, Text string }
 
-// Node is a node that runs pods of an Echo.
+// Node is a node that runs an Echo's pods.
 type Node struct {
-	// Pods is the number of pods of the Echo on the node.
+	// Pods is the number of the Echo's pods on the node.
 	Pods int
 	// Problems is empty if the node is healthy.
 	Problems []NodeProblem
 }
 
-// ProblemsOf returns the problems of a node, sorted by name. A nil node is one that does not exist any more.
+// ProblemsOf returns the problems of a node, sorted by name. A nil node is one that no longer exists.
 func ProblemsOf(node *corev1.Node) []NodeProblem {
 	if node == nil {
 		return []NodeProblem{{NodeDeleted, "The node was deleted."}}
@@ -55,8 +55,8 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	return problems
 }
 
-// conditionProblem returns the problem that a condition of a node reports, empty if none. Conditions that are not Kubernetes' own
-// are ignored, because it is unknown which of their values is the good one.
+// conditionProblem returns the problem that a node condition reports, empty if none. It ignores conditions that are not Kubernetes' own,
+// because it does not know which of their values is the healthy one.
 func conditionProblem(c corev1.NodeCondition) string {
 	switch c.Type {
 	case corev1.NodeReady:
@@ -64,14 +64,14 @@ func conditionProblem(c corev1.NodeCondition) string {
 			return nodeNotReady
 		}
 	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
-		if c.Status == corev1.ConditionTrue { // Unknown comes with a node that is not ready
+		if c.Status == corev1.ConditionTrue { // Unknown occurs on a node that is not ready
 			return string(c.Type)
 		}
 	}
 	return ""
 }
 
-// explainsPods reports whether problems of a node explain that a pod on it is not ready.
+// explainsPods reports whether a node's problems explain why a pod on it is not ready.
 func explainsPods(problems []NodeProblem) bool {
 	return slices.ContainsFunc(problems, func(p NodeProblem) bool { return p.Name != nodeUnschedulable })
 }
@@ -94,8 +94,8 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of the problems of each node that has any, of at most maxNodes nodes in alphabetical order,
-// nil if there are none.
+// nodeProblems returns the names of each node's problems, for at most the first maxNodes nodes in alphabetical order that have any, nil if
+// there are none.
 func nodeProblems(nodes map[string]Node) map[string][]string {
 	var named map[string][]string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
@@ -109,7 +109,7 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 	return named
 }
 
-// PodsByNode counts the pods on each node, without those that have ended.
+// PodsByNode counts the pods on each node, except the ones that have ended.
 func PodsByNode(pods []corev1.Pod) map[string]int {
 	count := map[string]int{}
 	for i := range pods {

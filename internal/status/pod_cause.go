@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// podCause returns why a pod is not ready, as far as its status shows.
+// podCause returns why a pod is not ready, as far as its status reveals it.
 func podCause(pod *corev1.Pod) cause {
 	switch PodState(pod) {
 	case podReady, podTerminating:
@@ -41,7 +41,7 @@ func podCause(pod *corev1.Pod) cause {
 	return cause{}
 }
 
-// withoutPreemption returns what the scheduler says of a pod without what it adds on pods that could make room.
+// withoutPreemption removes from a scheduler's message the part about pods that could make room.
 func withoutPreemption(words string) string {
 	words, _, _ = strings.Cut(words, " preemption: ")
 	return words
@@ -77,15 +77,15 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	return cause{}
 }
 
-// imageCause returns why an image cannot be pulled, in the words of the registry: the kubelet puts the state of its back-off and of
-// its gRPC call before them. Before 1.31 it says only that it waits, without those words, after each attempt.
+// imageCause returns why an image cannot be pulled, in the registry's words, before which the kubelet puts the state of its back-off and of
+// its gRPC call. Before 1.31, the kubelet omits these words after each attempt and reports only the back-off.
 func imageCause(status *corev1.ContainerStatus, words string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
 		if _, why, found := strings.Cut(words, before); found {
 			words = why
 		}
 	}
-	for strings.HasPrefix(words, "failed to ") { // containerd names the image in each error that it wraps
+	for strings.HasPrefix(words, "failed to ") { // containerd repeats the image name each time it wraps the error
 		_, why, found := strings.Cut(words, `": `)
 		if !found {
 			break
@@ -104,9 +104,9 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away without an edit: a
-// registry, the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota
-// needs. Neither has another sign for that.
+// isTemporary reports whether a failure may go away without an edit, from the kubelet's words on an image or a container, or the API
+// server's words on a pod. That is so if a registry, the container runtime or a webhook is unreachable or too busy, or if a controller has
+// not yet created what a new namespace or quota requires. Only the words reveal it.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -116,7 +116,7 @@ func isTemporary(words string) bool {
 		func(sign string) bool { return strings.Contains(words, sign) })
 }
 
-// lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full, cordoned or not ready:
+// lacksNode reports whether the scheduler says that no node fits, rather than that the fitting nodes are full, cordoned or not ready:
 // k8s.io/kubernetes/pkg/scheduler.
 func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
@@ -124,7 +124,7 @@ func lacksNode(said string) bool {
 	return strings.Contains(said, "no nodes available") || strings.Contains(said, "node affinity/selector") && !temporary
 }
 
-// crashCause returns how a container terminated that should keep running.
+// crashCause returns how a container that should keep running terminated.
 func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) cause {
 	said := lastLine(ended.Message)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
@@ -140,8 +140,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	return c
 }
 
-// certificateProblem returns the name of the Secret with the certificate of an echo server that ended because of it, empty if it ended for
-// another reason. The echo server names the Secret.
+// certificateProblem returns the name of the Secret whose certificate made an echo server end, empty if it ended for another reason. The
+// echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
 	secret := echopod.TLSSecret(pod)
 	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
@@ -151,12 +151,12 @@ func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said st
 }
 
 // isLoop reports whether a container has terminated more than once. The first time, a Secret that is created together with the Echo may
-// only have come late: the kubelet adds it to the volume when it starts the container again.
+// just be late: the kubelet adds it to the volume when it restarts the container.
 func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 }
 
-// lastLine returns the last line of a text that is not empty.
+// lastLine returns the last nonempty line of a text.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]

@@ -16,7 +16,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestACertificateThatIsMissing: the first time, it may only come late. Then the Echo is degraded, without a break between the attempts.
+// TestACertificateThatIsMissing checks that the Echo is not degraded after the first crash, because the Secret may just be late. From the
+// second crash on, the Echo is degraded, also between the attempts.
 func TestACertificateThatIsMissing(t *testing.T) {
 	const (
 		line = `echo-server: Secret \"certificate\" has no key tls.crt`

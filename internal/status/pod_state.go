@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// maxPodNames is how many names of pods in one state a status holds.
+// maxPodNames is the maximum number of pod names that a status holds for each state.
 const maxPodNames = 50
 
 // The states of a pod, as the status groups them.
@@ -23,7 +23,7 @@ const (
 	podTerminating = "Terminating"
 )
 
-// PodSummary is a pod of an Echo in brief.
+// PodSummary is a summary of one of an Echo's pods.
 type PodSummary struct {
 	Name string
 	// Node is empty until the pod is scheduled.
@@ -34,7 +34,7 @@ type PodSummary struct {
 	Companion bool
 }
 
-// SummarizePod returns the Echo that a pod belongs to and the pod in brief, and false if it belongs to none.
+// SummarizePod returns the Echo that a pod belongs to and a summary of the pod, and false if the pod belongs to none.
 func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
 	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
 	companion := echopod.IsCompanion(pod)
@@ -60,7 +60,7 @@ func PodState(pod *corev1.Pod) string {
 	}
 }
 
-// PodDiffers reports whether the status of an Echo says something else of a pod than before.
+// PodDiffers reports whether a change to a pod changes an Echo's status.
 func PodDiffers(before, after *corev1.Pod) bool {
 	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.Spec.NodeName != after.Spec.NodeName
 }
@@ -81,7 +81,7 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// podStates returns the names of pods by their state, sorted, and at most maxPodNames of each. It never returns nil.
+// podStates returns the sorted names of pods by state, at most maxPodNames for each state. It never returns nil.
 func podStates(pods []corev1.Pod) map[string][]string {
 	states := map[string][]string{}
 	for i := range pods {
@@ -95,7 +95,7 @@ func podStates(pods []corev1.Pod) map[string][]string {
 	return states
 }
 
-// countLive counts the pods that run, or will run.
+// countLive counts the pods that are running or will run.
 func countLive(pods []corev1.Pod) int32 {
 	live := int32(0)
 	for i := range pods {

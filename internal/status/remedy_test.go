@@ -30,17 +30,17 @@ type troubled struct {
 	advice string // a regular expression
 }
 
-// withPod returns what is seen of an Echo whose pod has a status.
+// withPod returns an observation of an Echo whose pod has a status.
 func withPod(t *testing.T, status string) Observation {
 	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []corev1.Pod{podWith(t, "p", status)}}
 }
 
-// scheduler returns the status of a pod for which the scheduler says something.
+// scheduler returns the status of a pod about which the scheduler says something.
 func scheduler(words string) string {
 	return `{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "` + words + `"}]}`
 }
 
-// rejecting returns what is seen of an Echo whose pods the API server rejects.
+// rejecting returns an observation of an Echo whose pods the API server rejects.
 func rejecting(words string) Observation {
 	d := seenDeployment(going, 0, 0, 0)
 	d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -48,7 +48,7 @@ func rejecting(words string) Observation {
 	return Observation{Deployment: d}
 }
 
-// requestFailed returns the error of a request for the Ingress of an Echo.
+// requestFailed returns the error of a request for an Echo's Ingress.
 func requestFailed(err error) error {
 	return &children.RequestError{Action: children.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
@@ -119,8 +119,8 @@ func remedyOtherCases() map[string]troubled {
 	}
 }
 
-// TestEveryReasonHasARemedy checks that the message of each reason that calls for action says what to do, in at most 300 bytes, for each kind
-// of cause.
+// TestEveryReasonHasARemedy checks, for each kind of cause, that the message of a reason that requires action says what to do, in at most
+// 300 bytes.
 func TestEveryReasonHasARemedy(t *testing.T) {
 	covered := map[string]bool{}
 	for _, cases := range []map[string]troubled{remedyPodCases(t), remedyOtherCases()} {

@@ -17,10 +17,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
+// routePatience is how long a Gateway's controller may take to report on a new or changed route.
 const routePatience = 30 * time.Second
 
-// routeCause returns why Gateways do not send requests to an Echo as it asks for. Its pods can be ready all the same.
+// routeCause returns why Gateways do not send requests to an Echo as its spec requires. Its pods can still be ready.
 func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	if !children.HasGateway(echo) || echo.Spec.Paused {
 		return cause{}
@@ -39,7 +39,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 				return c
 			}
 		}
-		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers report that they use one
+		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers report that they use a policy
 			if c := refusal(policy, key, conditionsOf(policy, echo, parent)); c != (cause{}) {
 				return c
 			}
@@ -70,20 +70,20 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
-// refusal returns that a Gateway does not use a route or a policy, in the words of its controllers.
+// refusal returns the cause that a Gateway does not use a route or a policy, in its controllers' words.
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
 				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason),
-				Quote: condition.Message, Advice: remedy.Route(condition.Reason)}} // some controllers give a reason alone
+				Quote: condition.Message, Advice: remedy.Route(condition.Reason)}} // some controllers give only a reason
 		}
 	}
 	return cause{}
 }
 
-// isSilent reports whether no controller has said anything of a route as it is now. A condition without a generation counts
-// for the present one.
+// isSilent reports whether no controller has reported on the current generation of a route. A condition without a generation counts for the
+// current one.
 func isSilent(route client.Object, reported [][]metav1.Condition) bool {
 	isOld := func(c metav1.Condition) bool {
 		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
@@ -91,17 +91,17 @@ func isSilent(route client.Object, reported [][]metav1.Condition) bool {
 	return !slices.ContainsFunc(reported, func(conditions []metav1.Condition) bool { return !slices.ContainsFunc(conditions, isOld) })
 }
 
-// isRequired reports whether a condition of a route or a policy has to be true.
+// isRequired reports whether a condition of a route or a policy must be true.
 func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
 
-// untilRouteOverdue returns when to look again at routes that no controller has reported on, zero if there are none.
+// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, zero if there are none.
 func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
 	if !children.HasGateway(echo) {
 		return 0
 	}
-	if len(seen.Unserved) > 0 { // one may be served again before the operator starts again
+	if len(seen.Unserved) > 0 { // the cluster may serve one again before the operator restarts
 		return LookPeriod
 	}
 	next := time.Duration(0)
@@ -116,7 +116,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	return next
 }
 
-// conditionsOf returns what controllers say of a route or a policy about a Gateway of the Echo.
+// conditionsOf returns the conditions that controllers report in a route or a policy for a Gateway of the Echo.
 func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	switch object := object.(type) {
 	case *gatewayv1.HTTPRoute:

@@ -21,7 +21,7 @@ func behindGateway(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
 }
 
-// routeWith returns an HTTPRoute that is a minute old, with what is said of a Gateway.
+// routeWith returns an HTTPRoute that is a minute old, with conditions for a Gateway.
 func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
 	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
 	if len(conditions) > 0 {
@@ -107,7 +107,8 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 	}
 }
 
-// TestTheURLStaysWhileTheAPIIsNotKnown checks that an API server that does not answer is not taken for one that serves no Gateway API.
+// TestTheURLStaysWhileTheAPIIsNotKnown checks that an API server that does not respond is not mistaken for one that does not serve Gateway
+// API.
 func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 	for unknown, want := range map[bool]string{true: "http://a.example.com", false: ""} {
 		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })
@@ -117,7 +118,7 @@ func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestAChangedRouteIsGivenTime checks that a Gateway to which a route was added a moment ago is not told to be silent.
+// TestAChangedRouteIsGivenTime checks that a Gateway to which a route was just added is not reported as silent.
 func TestAChangedRouteIsGivenTime(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	old, changed := routeWith(now), routeWith(now)

@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// stalledAfter is how long a refusal must last before the Echo is stalled. What the Echo lacks is often created together with it.
+	// stalledAfter is how long a rejection must last before the Echo is stalled. Objects that the Echo lacks are often created together with
+	// it.
 	stalledAfter = time.Minute
-	// refusalRetry is the first period after which a refusal that the status reports is retried.
+	// refusalRetry is the wait before the first retry of a rejection that the status reports.
 	refusalRetry = 2 * time.Second
 )
 
-// stalls says when an Echo becomes stalled: kstatus then reports it as failed, and tools that wait for it give up.
+// stalls says when an Echo becomes stalled. kstatus then reports it as failed, and tools that wait for it give up.
 type stalls int
 
 const (
@@ -29,7 +30,7 @@ const (
 	stallsAtOnce
 )
 
-// stallsBy returns when an Echo becomes stalled that is not ready for a reason. Images, nodes and quotas can recover without an edit.
+// stallsBy returns when an Echo that is not ready for a reason becomes stalled. Images, nodes and quotas can recover without an edit.
 func stallsBy(reason v1.Reason) stalls {
 	switch reason {
 	case v1.ReasonInvalidSpec, v1.ReasonNameConflict:
@@ -41,10 +42,10 @@ func stallsBy(reason v1.Reason) stalls {
 	}
 }
 
-// stalls returns when an Echo becomes stalled by a failure.
+// stalls returns when a failure makes an Echo stalled.
 func (f *Failure) stalls() stalls {
 	switch {
-	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // found by the API server, which other objects can make accept the spec
+	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec once other objects change
 		return stallsLater
 	case f.Reason == v1.ReasonApplyFailed && !isRefusal(f.Err):
 		return stallsNever
@@ -53,7 +54,7 @@ func (f *Failure) stalls() stalls {
 	}
 }
 
-// stalls returns when an Echo becomes stalled by the cause of missing pods.
+// stalls returns when the cause of missing pods makes an Echo stalled.
 func (c cause) stalls() stalls {
 	if !c.lasting {
 		return stallsNever
@@ -61,17 +62,17 @@ func (c cause) stalls() stalls {
 	return stallsBy(c.reason)
 }
 
-// IsRefused reports whether the API server refuses a request of the reconcile until a user acts.
+// IsRefused reports whether the API server rejects one of the reconcile's requests until a user acts.
 func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLater }
 
-// isRefusal reports whether the API server refuses a request for what is in it. It refuses the same request again.
+// isRefusal reports whether the API server rejects a request because of its content, and would reject it again.
 func isRefusal(err error) bool {
 	status := apierrors.APIStatus(nil)
 	return errors.As(err, &status) && slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status.Status().Code)
 }
 
-// isStalled reports whether an Echo with a verdict is stalled. status has the other conditions of the verdict.
+// isStalled reports whether an Echo with a verdict is stalled. status has the verdict's other conditions.
 func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	switch {
 	case v.ready == metav1.ConditionTrue || v.degraded != metav1.ConditionTrue:
@@ -83,7 +84,7 @@ func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	}
 }
 
-// untilStalled returns how long it takes until an Echo becomes stalled, and zero if it does not, or is.
+// untilStalled returns the time until an Echo becomes stalled, zero if it will not or already is.
 func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
 	if v.stalls != stallsLater || v.degraded != metav1.ConditionTrue || v.ready == metav1.ConditionTrue {
 		return 0
@@ -91,8 +92,8 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 	return max(stalledAfter-degradedFor(status, now), 0)
 }
 
-// untilRetry returns when to retry a refusal: after as long as it has lasted, and when it makes the Echo stalled. Afterwards the operator
-// looks again at a fixed rate.
+// untilRetry returns the time until the next retry of a rejection: as long as it has lasted, but at the latest when it makes the Echo
+// stalled. After that, the operator retries at a fixed rate.
 func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)
@@ -100,7 +101,8 @@ func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration 
 	return LookPeriod
 }
 
-// degradedFor returns how long the Degraded condition has been True: the time of a refusal, unless the Echo was degraded before it.
+// degradedFor returns how long the Degraded condition has been True, which is how long a rejection has lasted unless the Echo was already
+// degraded.
 func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	if degraded == nil || degraded.Status != metav1.ConditionTrue {

@@ -32,13 +32,13 @@ const (
 	failed  = kstatus.FailedStatus
 )
 
-// stallRow is what kstatus says of an Echo that has a reason, at once and after an hour. ready is true if the Echo is ready.
+// stallRow is what kstatus says about an Echo with a reason, immediately and after an hour. ready is true if the Echo is ready.
 type stallRow struct {
 	ready       bool
 	first, last kstatus.Status
 }
 
-// stallRows has all reasons of conditions.
+// stallRows returns a row for each condition reason.
 func stallRows() map[v1.Reason]stallRow {
 	ready, waits := stallRow{true, current, current}, stallRow{false, pending, pending}
 	refused, atOnce := stallRow{false, pending, failed}, stallRow{false, failed, failed}
@@ -59,7 +59,7 @@ func stallRows() map[v1.Reason]stallRow {
 		v1.ReasonContainerNotStarted:      waits,
 		v1.ReasonPodsCrashing:             waits,
 		v1.ReasonPodFailed:                waits,
-		v1.ReasonGatewayAPIMissing:        ready, // whether an Echo is ready depends on its pods alone
+		v1.ReasonGatewayAPIMissing:        ready, // only its pods determine whether an Echo is ready
 		v1.ReasonRouteNotAccepted:         ready,
 		v1.ReasonAsExpected:               ready,
 		v1.ReasonInvalidSpec:              atOnce,
@@ -74,7 +74,7 @@ func stallRows() map[v1.Reason]stallRow {
 	}
 }
 
-// reasonsOfConditions returns the names of the constants of reasons of conditions.
+// reasonsOfConditions returns the names of the constants for condition reasons.
 func reasonsOfConditions(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/v1/echo_reasons.go", nil, parser.SkipObjectResolution)
@@ -89,7 +89,7 @@ func reasonsOfConditions(t *testing.T) []string {
 	return names
 }
 
-// kstatusOf returns what kstatus says of an Echo with a status.
+// kstatusOf returns what kstatus says about an Echo with a status.
 func kstatusOf(t *testing.T, status *v1.EchoStatus) kstatus.Status {
 	t.Helper()
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = status.ObservedGeneration, *status })
@@ -125,8 +125,8 @@ func TestStallsBy_allReasons(t *testing.T) {
 	}
 }
 
-// stalledAt returns the reason of the condition Stalled and when to look again after reconciles with one failure, the last at a time after
-// the first.
+// stalledAt returns the Stalled condition's reason and the time until the next reconcile, after a series of reconciles with a failure at
+// given times after the first.
 func stalledAt(failure func() *Failure, seen Observation, after ...time.Duration) (reason string, next time.Duration) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 })
 	for _, after := range slices.Concat([]time.Duration{0}, after) {
@@ -173,7 +173,7 @@ func TestEvaluate_stalls(t *testing.T) {
 	}
 }
 
-// refusedPods returns an observation of a Deployment whose pods the API server refuses.
+// refusedPods returns an observation of a Deployment whose pods the API server rejects.
 func refusedPods(message string) Observation {
 	d := seenDeployment(going, 0, 0, 0)
 	d.Status.Conditions = append(d.Status.Conditions,
@@ -181,7 +181,8 @@ func refusedPods(message string) Observation {
 	return Observation{Deployment: d}
 }
 
-// TestEvaluate_looksAgainWhenARefusalStalls: each reconcile of a refusal comes after as long as the refusal has lasted, one comes in time.
+// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile comes exactly when a rejection makes the Echo stalled. Earlier ones
+// come after as long as the rejection has lasted.
 func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 	g := NewWithT(t)
 	refused := func() *Failure {

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so does the external URL
-// while the spec is not applied.
+// measure returns the status with everything except the phase and the conditions. Fields that were not observed do not change, nor does the
+// external URL while the spec is not applied.
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
@@ -34,7 +34,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	return status
 }
 
-// measureObjects writes what is there of an Echo into a status.
+// measureObjects writes into a status which of an Echo's objects exist.
 func measureObjects(status *v1.EchoStatus, seen Observation) {
 	measureDeployment(status, seen)
 	if seen.Pods != nil {
@@ -45,7 +45,7 @@ func measureObjects(status *v1.EchoStatus, seen Observation) {
 	}
 }
 
-// measureDeployment writes what a Deployment runs into a status.
+// measureDeployment writes into a status what a Deployment runs.
 func measureDeployment(status *v1.EchoStatus, seen Observation) {
 	d := seen.Deployment
 	if d == nil && !seen.NoDeployment {

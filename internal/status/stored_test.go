@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// statusTime is when the statuses of cases are evaluated.
+// statusTime is the time at which the cases' statuses are evaluated.
 var statusTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // evaluate returns an Echo of generation 4 with the status of the case.
@@ -41,8 +41,8 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestStatusesAreStored compares the Echoes of the cases of TestStatus, and Echoes that are deleted, with those in testdata, which tests of
-// other modules read. UPDATE=1 writes them again.
+// TestStatusesAreStored compares the Echoes from TestStatus' cases, and deleted Echoes, with the files in testdata, which other modules'
+// tests read. UPDATE=1 writes the files again.
 func TestStatusesAreStored(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
@@ -67,7 +67,7 @@ func TestStatusesAreStored(t *testing.T) {
 	g.Expect(got).To(Equal(string(want)), "the Echoes differ from %s: UPDATE=1 writes it again", file)
 }
 
-// stored returns what decides the health of an Echo, as a line of YAML. Messages are left out: their texts change often.
+// stored returns what determines an Echo's health, as a line of YAML. It omits messages, whose texts change often.
 func stored(t *testing.T, name string, echo *v1.Echo) string {
 	t.Helper()
 	type object map[string]any

@@ -13,13 +13,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// verdict is what a reconcile means: the conditions, the phase and the message.
+// verdict is the outcome of a reconcile: the conditions, the phase and the message.
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
-	// problem is what is wrong, and attention what is wrong and makes the Echo degraded. Both are zero if nothing is known to be wrong.
+	// problem says what is wrong, and attention what makes the Echo degraded. Both are zero if nothing is known to be wrong.
 	problem, attention message.Problem
-	// notes are sentences on what does not affect the conditions, counts how many pods are ready, and rollout what the rollout does.
+	// notes are sentences that do not affect the conditions. counts says how many pods are ready, and rollout describes the progress of the
+	// rollout.
 	notes           []string
 	counts, rollout string
 	phase           string
@@ -29,10 +30,10 @@ type verdict struct {
 	event v1.Reason
 	// eventNote is the note of that event, empty for the message.
 	eventNote string
-	// routes is why Gateways do not send requests to the Echo, if they do not. routed is true if they do.
+	// routes says why Gateways do not send requests to the Echo, if they do not. routed is true if they do.
 	routes cause
 	routed bool
-	// final is true if the Echo does not leave this state, so that it is always reported.
+	// final is true if the Echo never leaves this state, so that it is always reported.
 	final bool
 }
 
@@ -41,13 +42,13 @@ func (v verdict) message() string {
 	return message.Join(v.problem.String(), message.Join(v.notes...), v.counts)
 }
 
-// shortMessage returns the message as it fits into a status.
+// shortMessage returns the message, shortened to fit into a status.
 func (v verdict) shortMessage() string {
 	return message.Short(message.MaxStatus, v.problem, slices.Concat(v.notes, []string{v.counts})...)
 }
 
-// readyMessage returns the message of the condition Ready: how many pods are ready, and why no more are. What the condition Degraded says
-// is not repeated.
+// readyMessage returns the Ready condition's message: how many pods are ready, and why no more are. It does not repeat the Degraded
+// condition's message.
 func (v verdict) readyMessage() string {
 	why := ""
 	switch {
@@ -60,7 +61,7 @@ func (v verdict) readyMessage() string {
 	return message.Join(v.counts, why, message.Join(v.notes...))
 }
 
-// degradedMessage returns the message of the condition Degraded: what is wrong and what to do.
+// degradedMessage returns the Degraded condition's message: what is wrong and what to do.
 func (v verdict) degradedMessage() string {
 	if v.degraded == metav1.ConditionTrue {
 		return v.attention.String()
@@ -68,7 +69,7 @@ func (v verdict) degradedMessage() string {
 	return "No lasting problem is known."
 }
 
-// judge decides what a reconcile means.
+// judge determines the verdict on a reconcile.
 func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
 	switch {
 	case failure != nil:
@@ -81,17 +82,18 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	}
 }
 
-// causes are what a verdict depends on besides the counts of pods.
+// causes holds what a verdict depends on, in addition to the pod counts.
 type causes struct {
-	// pods is why pods are missing, routes why Gateways do not send requests. Each is zero if it is unknown or if there is nothing wrong.
+	// pods says why pods are missing, and routes why Gateways do not send requests. Each is zero if the cause is unknown or if nothing is
+	// wrong.
 	pods, routes cause
 	// routed is true if Gateways send requests.
 	routed bool
-	// notes are sentences on what does not affect the conditions.
+	// notes are sentences that do not affect the conditions.
 	notes []string
 }
 
-// causesOf returns the causes of what is seen of an Echo.
+// causesOf returns the causes that an observation of an Echo reveals.
 func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
 	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
@@ -106,7 +108,7 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause
 	return causeOf(seen).resolveFrom(before)
 }
 
-// podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.
+// podsVerdict returns the verdict on a reconcile that succeeded. Only its pods determine whether an Echo is ready.
 func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{routes: why.routes, routed: why.routed, rollout: pods.rollout(), phase: pods.phase(why), notes: why.notes}
 	v.problem = cmp.Or(why.pods.problem, why.routes.problem, pods.problem())
@@ -125,7 +127,7 @@ func podsVerdict(pods availability, why causes) verdict {
 	return v
 }
 
-// failedVerdict returns the verdict of a reconcile that failed.
+// failedVerdict returns the verdict on a reconcile that failed.
 func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
 	problem := remedy.Of(failure.Err)
 	v := verdict{
@@ -140,7 +142,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	}
 	if seen.Deployment != nil {
 		pods := availabilityOf(seen.Deployment, replicasOf(seen.Deployment), &echo.Status, now)
-		pods.progressing = false // what is rolled out is not what the spec asks for
+		pods.progressing = false // the rollout is not the one that the spec requires
 		v.counts = pods.counts(true)
 	}
 	if failure.Transient {
@@ -152,7 +154,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	return v
 }
 
-// pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are measured by their own spec.
+// pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are compared with their own spec.
 func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
 	const paused, advice = "The Echo is paused: changes are not applied.", "Set spec.paused to false to apply them."
 	v := verdict{
@@ -167,7 +169,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 		return v
 	}
 	pods := availabilityOf(d, replicasOf(d), before, now)
-	pods.progressing, pods.overdue = false, false // no one waits for what is paused
+	pods.progressing, pods.overdue = false, false // no one waits for a paused rollout
 	why := causes{pods: podsCause(before, seen, pods)}
 	if pods.ready || why.pods != (cause{}) {
 		v.ready, v.readyReason, v.event = pods.readiness(why.pods)
@@ -181,7 +183,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted. failure is why that does not go on, nil if it does.
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure says why the deletion does not progress, nil if it does.
 func deletingVerdict(failure *Failure) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{

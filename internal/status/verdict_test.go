@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// said is what the three conditions say, and the first transition.
+// said holds what the three conditions and the first transition say.
 type said struct {
 	Ready, Progressing, Degraded  string // the status and the reason
 	Message                       string // of the status
@@ -120,7 +120,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 
 func testConfig() children.Config { return children.Config{Images: children.Images{EchoServer: "i"}} }
 
-// TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
+// TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is in progress.
 func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g := NewWithT(t)
 	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
@@ -138,8 +138,8 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
-// TestAPausedEchoIsMeasuredByItsDeployment checks that an Echo whose replicas were changed while it is paused is ready when all pods
-// of its unchanged Deployment are.
+// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo whose replicas were changed is ready when all pods of its unchanged
+// Deployment are.
 func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, deployed int32

@@ -16,9 +16,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them
-// (SubjectAccessReview). It is a metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on
-// paths only, but Echoes are a resource.
+// AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them (SubjectAccessReview).
+// It is a metricsserver.Options.FilterProvider. controller-runtime's own filter checks only permissions on paths, but Echoes are a
+// resource.
 func AccessFilter(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	authenticate, err := authentication(config, httpClient)
 	if err != nil {
@@ -49,12 +49,12 @@ func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Aut
 	return authorizer.AuthorizerFunc(newAccessReviews(reviews.SubjectAccessReviews()).authorize), nil
 }
 
-// authorizedHandler passes authorized requests on to the next handler.
+// authorizedHandler passes authorized requests to the next handler.
 type authorizedHandler struct {
 	authenticate authenticator.Request
 	authorize    authorizer.Authorizer
 	log          logr.Logger
-	failures     *sampledLog // of authentication, which any client can make fail
+	failures     *sampledLog // authentication failures, which any client can cause
 	next         http.Handler
 }
 
@@ -92,7 +92,7 @@ func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// forbidden returns which permission is missing, in the words of the API server.
+// forbidden returns which permission is missing, in the API server's words.
 func forbidden(wants authorizer.AttributesRecord) string {
 	if !wants.ResourceRequest {
 		return fmt.Sprintf("user %q cannot %s path %q", wants.User.GetName(), wants.Verb, wants.Path)

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// allowTTL and denyTTL are how long a review by the API server is cached: a revoked permission ends soon, and a new one takes effect
-	// sooner.
+	// allowTTL and denyTTL are how long an API server's review is cached: a revoked permission ends soon, and a new one takes effect sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
-	// maxCachedReviews is how many reviews are cached, and maxCachedQuestion the longest question in bytes whose review is: clients choose it.
+	// maxCachedReviews is how many reviews are cached. maxCachedQuestion is the longest question, in bytes, whose review is cached, because
+	// clients choose the length.
 	maxCachedReviews  = 1024
 	maxCachedQuestion = 4096
 )
 
-// accessReviews authorizes requests by asking the API server (SubjectAccessReview). The authorizer of k8s.io/apiserver would make the
-// program a third larger.
+// accessReviews authorizes requests by asking the API server (SubjectAccessReview). k8s.io/apiserver's authorizer would make the program a
+// third larger.
 type accessReviews struct {
 	reviews authorizationclient.SubjectAccessReviewInterface
 	cache   *utilcache.LRUExpireCache // by the JSON of the question
@@ -35,7 +35,7 @@ func newAccessReviews(reviews authorizationclient.SubjectAccessReviewInterface) 
 	return &accessReviews{reviews, utilcache.NewLRUExpireCache(maxCachedReviews)}
 }
 
-// authorize is an authorizer.AuthorizerFunc. What the API server does not allow is denied.
+// authorize is an authorizer.AuthorizerFunc. It denies what the API server does not allow.
 func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attributes) (authorizer.Decision, string, error) {
 	status, err := r.review(ctx, questionOf(wants))
 	switch {
@@ -48,7 +48,7 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 	}
 }
 
-// review returns the review of a question, from the cache if it was asked a short time ago.
+// review returns the review of a question, from the cache if it was asked recently.
 func (r *accessReviews) review(ctx context.Context,
 	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
@@ -78,7 +78,7 @@ func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {
 	return denyTTL
 }
 
-// questionOf returns what is asked about a request.
+// questionOf returns what to ask about a request.
 func questionOf(wants authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
 	who := wants.GetUser()
 	question := authorizationv1.SubjectAccessReviewSpec{User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraOf(who)}

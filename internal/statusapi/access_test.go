@@ -27,7 +27,7 @@ func request(t *testing.T, handler http.Handler, method, url string) *httptest.R
 	return out
 }
 
-// message returns the message of a refusal.
+// message returns the message of a rejection.
 func message(t *testing.T, out *httptest.ResponseRecorder) string {
 	t.Helper()
 	body := map[string]string{}
@@ -53,7 +53,7 @@ func TestAccess(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		known   bool
-		fails   error // of the authentication
+		fails   error // from the authentication
 		decide  decide
 		url     string
 		status  int

@@ -14,13 +14,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// diagnosis is the state of this process. Replicas that are not the leader omit what only the leader has.
+// diagnosis is the state of this process. Replicas other than the leader omit what only the leader has.
 type diagnosis struct {
 	Version    string          `json:"version"`
 	Replica    string          `json:"replica"`
 	Leader     string          `json:"leader"`
 	Leads      bool            `json:"leads"`
-	Namespaces []string        `json:"namespaces"` // empty: all
+	Namespaces []string        `json:"namespaces"` // empty for all
 	Queues     map[string]int  `json:"queues,omitempty"`
 	Echoes     []reconcileView `json:"echoes,omitempty"`
 }
@@ -72,7 +72,7 @@ func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			switch name := controllerOf(metric); family.GetName() {
-			case "controller_runtime_max_concurrent_reconciles": // has all controllers; a queue that was never used has no depth
+			case "controller_runtime_max_concurrent_reconciles": // lists all controllers; a queue that was never used has no depth
 				depths[name] += 0
 			case "workqueue_depth":
 				depths[name] += int(metric.GetGauge().GetValue())

@@ -1,4 +1,4 @@
-// Package statusapi serves the status API, and authorizes its clients by the API server.
+// Package statusapi serves the status API, and lets the API server authorize its clients.
 //
-// It uses the HTTPS endpoint of the metrics, responds from memory, and refers to the leader for what only the leader has.
+// It uses the HTTPS metrics endpoint, responds from memory, and refers clients to the leader for data that only the leader has.
 package statusapi

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// echoList is the response for a list of Echoes.
+// echoList is the response to a list request.
 type echoList struct {
 	Items []echoView `json:"items"`
 }
@@ -84,10 +84,10 @@ func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
 	return viewOf(echo, pods[key], s.History.Events(key, echo.UID))
 }
 
-// podIndex holds pods by the Echo that they belong to.
+// podIndex holds pods by their Echo.
 type podIndex map[types.NamespacedName][]status.PodSummary
 
-// pods reads the pods of all Echoes of a namespace at once: one list for each Echo would take quadratic time.
+// pods reads the pods of all Echoes in a namespace at once: a list for each Echo would take quadratic time.
 func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
 	list := &corev1.PodList{}
 	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

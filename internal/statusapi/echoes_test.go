@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// threeEchoes holds a/x and a/y and b/x in no order, each with a pod, and a pod that belongs to no Echo.
+// threeEchoes returns a store with a/x, a/y and b/x in no order, each with a pod, and a pod that belongs to no Echo.
 func threeEchoes() *store {
 	s := &store{fail: map[string]error{}}
 	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {
@@ -35,7 +35,7 @@ func threeEchoes() *store {
 	return s
 }
 
-// shownEchoes returns the Echoes of a response, each with its nodes and pods.
+// shownEchoes returns the Echoes in a response, each with its nodes and pods.
 func shownEchoes(t *testing.T, out *httptest.ResponseRecorder) []string {
 	t.Helper()
 	list := echoList{}

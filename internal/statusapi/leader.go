@@ -38,7 +38,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	return podOf(*lease.Spec.HolderIdentity), nil
 }
 
-// podOf returns the name of the pod that holds a lease. The identity of a holder is the name of its pod and a unique suffix.
+// podOf returns the name of the pod that holds a lease. A holder's identity is the name of its pod and a unique suffix.
 func podOf(holder string) string {
 	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
 		return holder[:i]

@@ -17,7 +17,7 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 		store  store
 		change func(*Server)
 		status int
-		want   map[string]string // of the body
+		want   map[string]string // in the body
 	}{
 		"the leader":                          {leads: true, status: http.StatusOK},
 		"the leader, without a lease":         {leads: true, change: noElection, status: http.StatusOK},

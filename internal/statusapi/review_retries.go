@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// reviewTimeout bounds a review by the API server, all attempts included.
+// reviewTimeout bounds a review by the API server, including all attempts.
 const reviewTimeout = 10 * time.Second
 
-// reviewRetries retries a review that failed twice, within two seconds.
+// reviewRetries returns a backoff that retries a failed review twice within two seconds.
 func reviewRetries() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
 }
@@ -32,7 +32,7 @@ func retryReview[T any](ctx context.Context, send func(context.Context) (*T, err
 		return true, last
 	})
 	if last != nil {
-		return nil, last // it says more than that the time is over
+		return nil, last // this says more than that the time is over
 	}
 	return reviewed, err
 }

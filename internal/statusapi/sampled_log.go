@@ -10,8 +10,7 @@ import (
 // logPeriod is the time from one line of a sampled log to the next.
 const logPeriod = time.Second
 
-// sampledLog writes at most one line in each period, with the number of those that it left out before. Its methods may be called
-// concurrently.
+// sampledLog writes at most one line per period, with the number of lines that it dropped before. Its methods may be called concurrently.
 type sampledLog struct {
 	log logr.Logger
 
@@ -20,7 +19,7 @@ type sampledLog struct {
 	leftOut int
 }
 
-// info writes a line, or leaves it out.
+// info writes or drops a line.
 func (s *sampledLog) info(message string, keysAndValues ...any) {
 	leftOut, write := s.next(time.Now())
 	if !write {
@@ -32,7 +31,7 @@ func (s *sampledLog) info(message string, keysAndValues ...any) {
 	s.log.Info(message, keysAndValues...)
 }
 
-// next reports whether a line is due, and how many were left out before it.
+// next reports whether a line is due, and how many were dropped before it.
 func (s *sampledLog) next(now time.Time) (int, bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

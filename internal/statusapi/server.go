@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// Server is the status API. All fields are required, except those that may be empty.
+// Server is the status API. All fields are required, except the ones that may be empty.
 type Server struct {
 	// Cached reads Echoes and pods from the manager's cache.
 	Cached client.Reader
@@ -20,13 +20,13 @@ type Server struct {
 	Live client.Reader
 	// History is what this process did about each Echo.
 	History *history.History
-	// Metrics has the depth of the work queues.
+	// Metrics provides the depth of the work queues.
 	Metrics prometheus.Gatherer
-	// Elected is closed when this process is the leader.
+	// Elected is closed when this process becomes the leader.
 	Elected <-chan struct{}
-	// Lease is the lease of the leader, empty without leader election.
+	// Lease is the leader's lease, empty without leader election.
 	Lease client.ObjectKey
-	// Replica is the name of the pod of this process.
+	// Replica is the name of this process' pod.
 	Replica string
 	// Version is the version of the operator.
 	Version string
@@ -34,7 +34,7 @@ type Server struct {
 	Namespaces []string
 }
 
-// AddTo adds the status API to the metrics endpoint of a manager.
+// AddTo adds the status API to a manager's metrics endpoint.
 func (s *Server) AddTo(mgr manager.Manager) error {
 	handler := s.handler()
 	for _, path := range []string{echoesPath, echoesPath + "/", diagnosticsPath} {

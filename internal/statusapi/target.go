@@ -18,10 +18,10 @@ const (
 	diagnosticsPath = "/diagnostics"
 )
 
-// target is the Echoes that a request is about: one, or without a name all of a namespace, or without a namespace all.
+// target selects the Echoes that a request is about: one, or without a name all in a namespace, or without a namespace all.
 type target struct{ namespace, name string }
 
-// targetOf returns the Echoes that a request is about, and false if it is not about Echoes.
+// targetOf returns the target of a request, and false if the request is not about Echoes.
 func targetOf(r *http.Request) (target, bool) {
 	path, found := strings.CutPrefix(r.URL.Path, echoesPath)
 	if !found || path != "" && path[0] != '/' {
@@ -45,8 +45,7 @@ func (t target) check() error {
 	return nil
 }
 
-// attributes returns what a user must be allowed to do for a request: to list or get Echoes, as with the API server, or to use the
-// path.
+// attributes returns what a user must be allowed to do for a request: list or get Echoes, as with the API server, or use the path.
 func attributes(who user.Info, r *http.Request) authorizer.AttributesRecord {
 	asked, isEchoes := targetOf(r)
 	if !isEchoes {

@@ -10,12 +10,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 )
 
-// tokenTTL is how long a token that was accepted is not asked about again.
+// tokenTTL is how long an accepted token is not reviewed again.
 const tokenTTL = time.Minute
 
-// tokenCache is an authenticator.Token that remembers which tokens another one accepted. Requests with the same token at the same time
-// wait for one review. The cache of k8s.io/apiserver links the metrics and the audit log of the API server, which take a sixth of the time
-// until main begins.
+// tokenCache is an authenticator.Token that remembers which tokens another one accepted. Concurrent requests with the same token wait for
+// one review. k8s.io/apiserver's cache would link the API server's metrics and audit log, which take a sixth of the time until main begins.
 type tokenCache struct {
 	tokens   authenticator.Token
 	accepted *utilcache.LRUExpireCache // by the digest of the token
@@ -33,7 +32,7 @@ func (c *tokenCache) AuthenticateToken(ctx context.Context, token string) (*auth
 		return response.(*authenticator.Response), true, nil
 	}
 	shared, err, _ := c.asking.Do(string(digest[:]), func() (any, error) {
-		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // others wait for it, too
+		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // other requests wait for it, too
 		if !ok || err != nil {
 			return nil, err
 		}

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of tokens that are not known, which any client can make up.
+	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of unknown tokens, which any client can make up.
 	reviewsPerSecond = 20
 	reviewBurst      = 40
 	reviewsAtOnce    = 10
-	// knownTokens is how many tokens are remembered, and knownTTL how long after they were last accepted.
+	// knownTokens is how many tokens are remembered, and knownTTL is how long after their last acceptance.
 	knownTokens = 1024
 	knownTTL    = time.Hour
 )
 
-// errTooManyReviews is the error of a token that is not reviewed now.
+// errTooManyReviews is the error for a token that is not reviewed because of these bounds.
 var errTooManyReviews = errors.New("too many tokens are being reviewed")
 
-// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It bounds the reviews of unknown tokens. Those that the
-// API server has accepted before are not bounded, so that a flood of others does not lock their users out.
+// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It bounds the reviews of unknown tokens. It does not bound
+// the reviews of tokens that the API server has accepted before, so that a flood of other tokens does not lock out their users.
 type tokenReviews struct {
 	reviews authenticationclient.TokenReviewInterface
 	rate    flowcontrol.PassiveRateLimiter

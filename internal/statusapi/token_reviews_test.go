@@ -18,8 +18,8 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 )
 
-// reviewer is an API server that reviews tokens: those that begin with "good" are accepted unless they are revoked, for "down" it has no
-// answer, and for "slow" none before it is told to.
+// reviewer is an API server that reviews tokens. It accepts tokens that begin with "good" unless they are revoked, fails for "down", and
+// responds to "slow" only once it is released.
 type reviewer struct {
 	authenticationclient.TokenReviewInterface
 	asked   atomic.Int32
@@ -46,7 +46,7 @@ func (r *reviewer) Create(_ context.Context, review *authenticationv1.TokenRevie
 	return reviewed, nil
 }
 
-// flood asks for many tokens that no one has issued, and returns how many were refused without a review.
+// flood authenticates many tokens that no one has issued, and returns how many were rejected without a review.
 func flood(t *testing.T, tokens *tokenReviews, round string) int {
 	t.Helper()
 	refused := 0
@@ -102,7 +102,7 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 		if accepted() {
 			t.Error("it is accepted after it was revoked")
 		}
-		if accepted() || api.asked.Load() != reviewBurst+2 { // it is not known any more
+		if accepted() || api.asked.Load() != reviewBurst+2 { // it is no longer known
 			t.Errorf("after it was revoked, there were %d reviews", api.asked.Load())
 		}
 	})
@@ -140,7 +140,7 @@ func TestAReviewThatFailsIsNoRejection(t *testing.T) {
 	})
 }
 
-// TestAFloodOfMadeUpTokens sends them to the endpoint. The API server and the log are asked no more than the time that it takes allows.
+// TestAFloodOfMadeUpTokens sends made-up tokens to the endpoint, and checks that the reviews and the log lines stay within their rates.
 func TestAFloodOfMadeUpTokens(t *testing.T) {
 	api := &reviews{}
 	server := httptest.NewServer(api)

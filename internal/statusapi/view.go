@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// echoView is what the status API shows of an Echo.
+// echoView is the status API's view of an Echo.
 type echoView struct {
 	Namespace string          `json:"namespace"`
 	Name      string          `json:"name"`
@@ -19,7 +19,7 @@ type echoView struct {
 	Events    []history.Event `json:"events"`
 }
 
-// specView is a summary of a spec. It omits what may be secret: values of variables, arguments, headers and the body.
+// specView is a summary of a spec. It omits what may be secret: the values of variables, arguments, headers and the body.
 type specView struct {
 	Replicas int32         `json:"replicas"`
 	Image    string        `json:"image,omitempty"`
@@ -38,7 +38,7 @@ type responseView struct {
 	BodyLength        int      `json:"bodyLength,omitempty"`
 }
 
-// nodeView is a node and the pods of an Echo on it. Pods without a node have an entry without a name.
+// nodeView is a node and an Echo's pods on it. Pods without a node have an entry without a name.
 type nodeView struct {
 	Name string    `json:"name,omitempty"`
 	Pods []podView `json:"pods"`
@@ -50,7 +50,7 @@ type podView struct {
 	Companion bool   `json:"companion,omitempty"`
 }
 
-// viewOf returns what is shown of an Echo, its pods and its events.
+// viewOf returns the view of an Echo, its pods and its events.
 func viewOf(echo *v1.Echo, pods []status.PodSummary, events []history.Event) echoView {
 	return echoView{
 		Namespace: echo.Namespace, Name: echo.Name,

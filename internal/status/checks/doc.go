@@ -1,4 +1,4 @@
-// Package checks determines what the runs of path checks mean: their results, and the events that report changes.
+// Package checks determines the results of path check runs, and the events that report changes.
 //
 // Its functions are pure.
 package checks

@@ -14,33 +14,33 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// action is the action of the events of checks.
+// action is the action in events about checks.
 const action = "Check"
 
-// The messages of a check that has no result although nothing is wrong. They are not reported as events.
+// The messages for a check that has no result although nothing is wrong. No event reports them.
 const (
 	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
 	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway or a load balancer, or set the URL of the check."
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 
-// Observation is what is known of the checks of an Echo.
+// Observation is what is known about an Echo's checks.
 type Observation struct {
-	// Checks has the checks of the spec, by name. The status of others stays as it was.
+	// Checks holds the checks in the spec, by name. The status of other checks does not change.
 	Checks map[string]Runs
-	// Gone are the former checks that have no CronJob any more, by name.
+	// Gone holds, by name, the former checks that no longer have a CronJob.
 	Gone map[string]bool
 }
 
-// AllNamed reports whether the status of an Echo names all its checks.
+// AllNamed reports whether an Echo's status names all of its checks.
 func AllNamed(echo *v1.Echo) bool {
 	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
 		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
 	})
 }
 
-// Former returns the names of the checks that an Echo no longer has, and whose CronJobs may be left. Its status names them until those are
-// gone.
+// Former returns the names of checks that an Echo no longer has, but whose CronJobs may remain. The status names these checks until the
+// CronJobs are gone.
 func Former(echo *v1.Echo) []string {
 	var former []string
 	for _, named := range echo.Status.Checks {
@@ -51,16 +51,16 @@ func Former(echo *v1.Echo) []string {
 	return former
 }
 
-// Report is the result of a reconcile of the checks of an Echo.
+// Report is the result of a reconcile of an Echo's checks.
 type Report struct {
 	Status v1.EchoStatus
-	// Transitions are what changed since the status before, to be reported as events once Status is written.
+	// Transitions are the changes since the previous status, to report as events once Status is written.
 	Transitions []status.Transition
-	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives earlier, zero if nothing depends on time.
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile of the checks of an Echo.
+// Evaluate returns the report of a reconcile of an Echo's checks.
 func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	report := Report{Status: *echo.Status.DeepCopy()}
 	report.Status.Checks = nil
@@ -90,12 +90,12 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	return report
 }
 
-// checkStatus returns the status of a check, given the one before, and when to look again if no event arrives earlier.
+// checkStatus returns the status of a check, given the previous one, and when to reconcile again if no event arrives earlier.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name
 	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastRunTime) {
-		if ended.FinishedAt.After(now) { // the clock of its node is ahead
+		if ended.FinishedAt.After(now) { // its node's clock is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
 		judgeRun(&current, check, ended)
@@ -109,12 +109,12 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 	return current, next
 }
 
-// setUnknown sets the result of a check that has none, and why.
+// setUnknown sets the result of a check to Unknown, and the reason.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
-// pathsHealthy returns the condition of the checks of an Echo, and nil if there are none.
+// pathsHealthy returns the condition for an Echo's checks, and nil if there are none.
 func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
 	if len(checks) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *me
 	return c
 }
 
-// transitions returns what changed between two statuses of the checks of an Echo.
+// transitions returns what changed between two statuses of an Echo's checks.
 func transitions(before, after []v1.EchoCheckStatus) []status.Transition {
 	var news []status.Transition
 	add := func(reason v1.Reason, format string, args ...any) {

@@ -21,7 +21,7 @@ import (
 
 var checkTime = time.Unix(1_000_000, 0).UTC()
 
-// checkedEcho returns an Echo with a check, and with what its status says of it.
+// checkedEcho returns an Echo with a check and the status of that check.
 func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	was.Name = "path"
 	return support.Echo("ns", "web", append([]func(*v1.Echo){func(e *v1.Echo) {
@@ -32,7 +32,7 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	}}, changes...)...)
 }
 
-// ended returns a pod of a check that ended some seconds after checkTime, and was created ten seconds before.
+// ended returns a check's pod that ended a number of seconds after checkTime, and was created ten seconds earlier.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x",
@@ -99,7 +99,7 @@ func TestEvaluate_result(t *testing.T) {
 	}
 }
 
-// TestEvaluate_silence checks that a check fails if the path may be down, and has no result only if nothing responds to its pod.
+// TestEvaluate_silence checks that a check fails if the path may be down, and has no result only if its pod gets no response at all.
 func TestEvaluate_silence(t *testing.T) {
 	const unknown, failed = v1.CheckUnknown, v1.CheckFailed
 	for name, c := range map[string]struct {
@@ -205,7 +205,7 @@ func TestPathsHealthy(t *testing.T) {
 	}
 }
 
-// TestEvaluate_changesNoOtherCondition evaluates checks that fail, and that are removed.
+// TestEvaluate_changesNoOtherCondition evaluates checks that fail and checks that are removed.
 func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 	g := NewWithT(t)
 	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {

@@ -10,7 +10,7 @@ import (
 )
 
 // ValidateGroups returns an *InvalidSpecError if a check has a group that pathcheck does not know. The schema accepts all names, so that an
-// Echo that names a newer group also exists in clusters with an older operator.
+// Echo with a newer group can also exist in clusters with an older operator.
 func ValidateGroups(check *v1.EchoCheck) error {
 	known := knownGroups()
 	for _, name := range check.Groups {

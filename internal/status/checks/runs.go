@@ -15,38 +15,39 @@ import (
 )
 
 const (
-	// patience is how much longer than its deadline a run of a check may take to give a verdict: its pod has to be created, scheduled and
+	// patience is how much longer than its deadline a run of a check may take to give a verdict: its pod must be created, scheduled and
 	// started, and clocks differ.
 	patience = 90 * time.Second
-	// clockSkew is how much the clocks of the API server and the controller of CronJobs may differ.
+	// clockSkew is how much the clocks of the API server and the CronJob controller may differ.
 	clockSkew = 5 * time.Second
 	// noResult begins the message of a check that should have a result.
 	noResult = "The last run gave no result: "
 )
 
-// Runs is what is known of the runs of a check.
+// Runs is what is known about the runs of a check.
 type Runs struct {
-	// Refused is why the check has no CronJob, zero if it has one or if the URL is not known.
+	// Refused says why the check has no CronJob. It is zero if it has one or if the URL is not known.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
-	// Hash is the digest of the present configuration of the pods. Those of others do not count.
+	// Hash is the digest of the pods' current configuration. Pods with another digest do not count.
 	Hash string
-	// Scheduled is when the last run should have begun, zero if none was due.
+	// Scheduled is the time at which the last run should have begun, zero if none was due.
 	Scheduled time.Time
-	// Since is when the last run began, or when the CronJob was created if none has. It is zero if there is no CronJob.
+	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. It is zero if there is no
+	// CronJob.
 	Since time.Time
 	// Running is true if a Job of the check has not ended.
 	Running bool
-	// Blocked is why the API server would refuse the Job or the pod of a run that lacks it, zero if it would not.
+	// Blocked says why the API server would reject the Job or the pod that a run lacks. It is zero if it would not.
 	Blocked message.Problem
 }
 
-// Lacks are the objects that a run should have had created.
+// Lacks says which objects of a run should exist but do not.
 type Lacks struct{ Job, Pod bool }
 
-// Lacks returns what Kubernetes should have created for the last run and has not. A CronJob whose Job is refused says so only in an event,
-// and so does a Job whose pod is refused.
+// Lacks returns the objects that Kubernetes should have created for the last run but has not. Only an event reports that a CronJob's Job or
+// a Job's pod was rejected.
 func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
 		return Lacks{}
@@ -60,18 +61,18 @@ func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	}
 }
 
-// nextRun returns when the next run of a check is due, in the time zone of the operator, zero if its schedule says never. The controller of
-// CronJobs uses the same library, in a time zone of its own. The library panics for a time zone without a space after it, which the schema
-// of an Echo rejects.
+// nextRun returns when the next run of a check is due, in the operator's time zone, zero if its schedule means never. The CronJob
+// controller uses the same library, in its own time zone. The library panics if a time zone is not followed by a space, which the Echo
+// schema rejects.
 func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil { // the API server refuses the CronJob
+	if err != nil { // the API server rejects the CronJob
 		return time.Time{}
 	}
 	return schedule.Next(after)
 }
 
-// untilLate returns when the Job of the next run should exist, zero if no run is due.
+// untilLate returns the time until the next run's Job should exist, zero if no run is due.
 func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	due := nextRun(check, now.Add(-patience))
 	if due.IsZero() || r.Since.IsZero() {
@@ -80,8 +81,8 @@ func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	return due.Add(patience).Sub(now)
 }
 
-// whyUnknown returns why a check has no result, whatever it was before; empty if it has one. It also returns when that may change by time
-// alone.
+// whyUnknown returns why a check has no result, whatever the previous one was; empty if it has one. It also returns the time after which
+// that may change without an event.
 func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
 	case r.Refused != (message.Problem{}):
@@ -103,8 +104,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the
-// clock of its node may differ much from the clock of the controller of CronJobs.
+// hasRunSince reports whether the run that was last due has ended, with any configuration. It uses the API server's creation time of the
+// pod, because the clock of its node may differ much from the CronJob controller's.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -129,15 +130,15 @@ func (r Runs) whyNoVerdict() string {
 	return "its pod did not finish in time. Check the log and the events of the pod."
 }
 
-// podsOfLast returns the pods of the run that was last due, without those that succeeded.
+// podsOfLast returns the pods of the run that was last due, except the ones that succeeded.
 func (r Runs) podsOfLast() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
 		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
 	})
 }
 
-// lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is
-// empty.
+// lastRun returns the newest of a check's pods that have ended, and a copy of how its container ended. Unless the digest is empty, only
+// pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {

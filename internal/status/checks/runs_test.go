@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// shifted returns a pod that ended after a run was due, on a node whose clock is ahead, or behind.
+// shifted returns a pod that ended after a run was due, on a node whose clock is ahead or behind.
 func shifted(ahead time.Duration) corev1.Pod {
 	pod := ended(-150, 0, `{"facts":1}`)
 	end := pod.Status.ContainerStatuses[0].State.Terminated
@@ -44,8 +44,8 @@ func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }
 
-// TestEvaluate_sidecars checks that the verdict of a run does not wait for a sidecar that does not end, and stays when the pod is ended at
-// its deadline.
+// TestEvaluate_sidecars checks that a run's verdict does not wait for a sidecar that does not end, and remains when the pod's deadline ends
+// the pod.
 func TestEvaluate_sidecars(t *testing.T) {
 	pod := found(pathverdict.Verdict{Facts: 1})
 	sidecar := corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -61,7 +61,7 @@ func TestEvaluate_sidecars(t *testing.T) {
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
 }
 
-// TestRuns_Lacks checks what is tried after the CronJob, the Job or the pod of a run should exist.
+// TestRuns_Lacks checks what is reported missing once the Job or the pod of a run should exist.
 func TestRuns_Lacks(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
 	const long, short = 2 * time.Hour, 30 * time.Second
@@ -93,7 +93,7 @@ func TestRuns_Lacks(t *testing.T) {
 	}
 }
 
-// TestEvaluate_blocked checks that a run that the API server refuses takes the place of the result, and that the next run is waited for.
+// TestEvaluate_blocked checks that the rejection of a run replaces the result, and that the operator waits for the next run.
 func TestEvaluate_blocked(t *testing.T) {
 	g := NewWithT(t)
 	passed := v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// judgeRun writes what a run found into the status of its check.
+// judgeRun writes the findings of a run into its check's status.
 func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
 	if ended.ExitCode != 0 {
 		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
@@ -45,8 +45,8 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 }
 
-// silenceOf returns why a run says nothing about the path: nothing at all responded to its pod. It is empty if anything did, because then
-// the path may be down.
+// silenceOf returns why a run reveals nothing about the path: its pod got no response at all. It is empty if anything responded, because
+// then the path may be down.
 func silenceOf(v pathverdict.Verdict) string {
 	switch v.Silent {
 	case pathverdict.SilentResolver:
@@ -58,7 +58,7 @@ func silenceOf(v pathverdict.Verdict) string {
 	return ""
 }
 
-// failuresOf returns what a run found that should not be so.
+// failuresOf returns the failures that a run found.
 func failuresOf(v pathverdict.Verdict) []string {
 	if v.Problem != "" {
 		problem := message.Problem{Text: "no Echo responds", Quote: v.Problem}

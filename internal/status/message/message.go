@@ -9,28 +9,28 @@ import (
 
 // Limits of messages, in bytes.
 const (
-	// MaxStatus is the longest message of a status, which the console shows at the top of a page.
+	// MaxStatus is the maximum length of a status message, which the console shows at the top of a page.
 	MaxStatus = 300
-	// MaxCheck is the longest message of a check.
+	// MaxCheck is the maximum length of a check's message.
 	MaxCheck = 1024
-	// MaxCondition is the longest message of a condition.
+	// MaxCondition is the maximum length of a condition's message.
 	MaxCondition = 32768
 )
 
 const (
-	// minQuote is the shortest quote that still explains something, in bytes. A shorter one is left out.
+	// minQuote is the minimum length of a quote that still explains something. Shorter quotes are omitted.
 	minQuote = 24
-	// minText is the shortest remaining text of a problem, in bytes. Less important sentences are left out before.
+	// minText is the minimum length to which a problem's text is cut. Less important sentences are omitted first.
 	minText = 60
-	// ellipsis is what replaces the end of a text that is too long.
+	// ellipsis replaces the part that is cut from a text.
 	ellipsis = "..."
 )
 
-// Problem is what is wrong with an Echo, and what to do about it. The zero value means that nothing is known to be wrong.
+// Problem says what is wrong with an Echo, and what to do about it. The zero value means that nothing is known to be wrong.
 type Problem struct {
-	// Text says what is wrong, without a full stop.
+	// Text says what is wrong, without a period.
 	Text string
-	// Quote is what another component says about it, empty if it says nothing.
+	// Quote is what another component reports about it, empty if it reports nothing.
 	Quote string
 	// Advice says what to do, in sentences.
 	Advice string
@@ -39,10 +39,10 @@ type Problem struct {
 // String returns the whole problem as sentences, empty if there is none.
 func (p Problem) String() string { return Join(p.sentence(), p.Advice) }
 
-// Headline returns what is wrong as a sentence, without the words of others and without advice. It is empty if nothing is wrong.
+// Headline returns what is wrong as a sentence, without quote or advice. It is empty if nothing is wrong.
 func (p Problem) Headline() string { return Sentence(p.Text) }
 
-// sentence returns what is wrong, with the words of others.
+// sentence returns what is wrong, with the quote.
 func (p Problem) sentence() string {
 	if p.Text == "" || p.Quote == "" {
 		return Sentence(p.Text)
@@ -50,8 +50,8 @@ func (p Problem) sentence() string {
 	return Capital(p.Text) + ": " + Quote(p.Quote) + "."
 }
 
-// Short returns a problem and other sentences in at most limit bytes. What does not fit is left out or cut in this order: the words of
-// others, the last of the other sentences, the text of the problem.
+// Short returns a problem and other sentences in at most limit bytes. If they do not fit, it omits or cuts parts in this order: the quote,
+// the last of the other sentences, the problem's text.
 func Short(limit int, p Problem, others ...string) string {
 	p.Text, p.Quote = trimmed(p.Text), plain(p.Quote)
 	for {
@@ -82,8 +82,8 @@ func Join(texts ...string) string {
 // Quote returns the words of another component in quotation marks, without characters that would have to be escaped there.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a text on one line, without double quotation marks, backslashes and a full stop at the end. Characters that are not seen, such
-// as those that change the direction of text, are removed: a container or a Gateway could make a message look like another one.
+// plain returns a text on one line, without double quotation marks, backslashes and a final period. It removes invisible characters, such
+// as the ones that change the direction of text, with which a container or a Gateway could make a message look like another one.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
 	text = strings.Map(func(r rune) rune {
@@ -103,7 +103,7 @@ func plain(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Sentence begins a text with a capital letter and ends it with exactly one full stop. It is empty for an empty text.
+// Sentence begins a text with a capital letter and ends it with exactly one period. It is empty for an empty text.
 func Sentence(text string) string {
 	text = trimmed(text)
 	if text == "" {
@@ -112,16 +112,16 @@ func Sentence(text string) string {
 	return Capital(text) + "."
 }
 
-// trimmed returns a text without full stops and spaces at its end.
+// trimmed returns a text without periods and whitespace at its end.
 func trimmed(text string) string { return strings.TrimRight(text, ". \n") }
 
-// Capital returns a text that begins with a capital letter.
+// Capital returns a text with its first letter capitalized.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// elide shortens a text to at most limit bytes by its middle: an error that others wrapped says at its end what happened.
+// elide shortens a text to at most limit bytes by cutting its middle: the end of a wrapped error says what happened.
 func elide(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -79,7 +79,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// FuzzShort checks what every message must be, whatever other components say.
+// FuzzShort checks what must hold for every message, whatever other components report.
 func FuzzShort(f *testing.F) {
 	f.Add("Image x cannot be pulled", `"a" \"b\"`+"\nc", "Check it.", "0 of 1 pods are ready.", 80)
 	f.Fuzz(func(t *testing.T, text, quote, advice, other string, limit int) {

@@ -7,9 +7,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsDenied reports whether a webhook or a policy of admission control denies a request. Both choose the code and the reason of the response,
-// so that only the words of the API server distinguish a denial: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go,
-// and dispatcher.go in the directory policy/validating next to it.
+// IsDenied reports whether an admission webhook or policy denies a request. Both choose the code and the reason of the response, so only
+// the API server's words distinguish a denial: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go, and dispatcher.go in
+// the directory policy/validating next to it.
 func IsDenied(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {

@@ -10,10 +10,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// rule is what to do if a message has certain words.
+// rule says what to do if a message contains certain words.
 type rule struct{ words, advice string }
 
-// first returns the advice of the first rule whose words are in a message, and otherwise the last argument.
+// first returns the advice of the first rule whose words are in a message, or else the last argument.
 func first(message string, rules []rule, otherwise string) string {
 	for _, r := range rules {
 		if strings.Contains(message, r.words) {
@@ -38,8 +38,8 @@ func Scheduling(message string) string {
 	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity and spec.resources.requests.")
 }
 
-// Creation says what to do if the API server rejects the pods of an Echo. The plugins of admission control that do so are in
-// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission; OpenShift adds the security context constraints.
+// Creation says what to do if the API server rejects an Echo's pods. The admission plugins that do so are in k8s.io/pod-security-admission
+// and k8s.io/kubernetes/plugin/pkg/admission; OpenShift adds the security context constraints.
 func Creation(message string) string {
 	return first(message, []rule{
 		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."},
@@ -53,7 +53,7 @@ func Creation(message string) string {
 }
 
 const (
-	// webhookFailed are the words of the API server for a webhook that it cannot call, and webhookAdvice begins what to do then.
+	// webhookFailed are the API server's words for a webhook that it cannot call, and webhookAdvice begins the advice for that case.
 	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
 	// limitRange says what to do about k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources so that it fits the LimitRange of the namespace."
@@ -61,7 +61,7 @@ const (
 	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
 )
 
-// Container says what to do if the kubelet cannot start the container of an Echo: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
+// Container says what to do if the kubelet cannot start an Echo's container: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
 func Container(message string) string {
 	return first(message, []rule{
 		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},
@@ -72,13 +72,13 @@ func Container(message string) string {
 	}, "Check spec.image, spec.args and spec.env.")
 }
 
-// Crash says what to do if the container of an Echo has terminated.
+// Crash says what to do if an Echo's container has terminated.
 func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) string {
 	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, container)
 	switch {
 	case ended.Reason == "OOMKilled":
 		return "Raise spec.resources.limits.memory."
-	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // as by SIGTERM and SIGKILL, which the kubelet sends when a probe fails
+	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // as after SIGTERM and SIGKILL, which the kubelet sends when a probe fails
 		return "If its probe fails, make it listen on spec.port. " + logs
 	case container == echopod.ContainerName:
 		return "Check spec.args and spec.env. " + logs

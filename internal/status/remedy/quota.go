@@ -11,7 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// The words of the API server, and of OpenShift's cluster quotas, which use its library: k8s.io/apiserver/pkg/admission/plugin/resourcequota.
+// The words of the API server, and of OpenShift's cluster quotas, which use the same library:
+// k8s.io/apiserver/pkg/admission/plugin/resourcequota.
 const (
 	quotaExceeded     = "exceeded quota: "
 	quotaUnmet        = "failed quota: "
@@ -19,14 +20,14 @@ const (
 	mustSpecify       = ": must specify "
 )
 
-// IsQuotaExceeded reports whether the API server refuses a request because of a resource quota.
+// IsQuotaExceeded reports whether the API server rejects a request because of a resource quota.
 func IsQuotaExceeded(err error) bool {
 	status := apierrors.APIStatus(nil)
 	return errors.As(err, &status) && !IsDenied(err) && Quota(status.Status().Message, "") != (message.Problem{})
 }
 
-// Quota returns the problem that a resource quota refuses an object, zero if the words of the API server are about something else. No object
-// stands for the pods of the Deployment.
+// Quota returns the problem that a resource quota rejects an object, zero if the API server's words are about something else. An empty
+// object stands for the Deployment's pods.
 func Quota(words, object string) message.Problem {
 	if _, why, found := strings.Cut(words, " is forbidden: "); found {
 		words = why
@@ -60,7 +61,7 @@ func exceededProblem(said, object, subject string) message.Problem {
 		Quote: "requested: " + numbers, Advice: exceededAdvice(object, resources)}
 }
 
-// requested returns the names in a list such as "limits.cpu=2,pods=1, used: limits.cpu=1,pods=1".
+// requested returns the names of the requested resources in a list such as "limits.cpu=2,pods=1, used: limits.cpu=1,pods=1".
 func requested(numbers string) []string {
 	list, _, _ := strings.Cut(numbers, ", used: ")
 	var names []string
@@ -71,7 +72,7 @@ func requested(numbers string) []string {
 	return names
 }
 
-// exceededAdvice says what to do about a quota that has too little of some resources.
+// exceededAdvice says what to do about a quota that does not allow more of some resources.
 func exceededAdvice(object string, resources []string) string {
 	compute := slices.ContainsFunc(resources, func(name string) bool { return name != "pods" && name != "count/pods" })
 	byType := func(name string) bool { return strings.HasPrefix(name, "services.") }
@@ -93,7 +94,7 @@ func unsetProblem(quota, unset, subject string) message.Problem {
 	for each := range strings.SplitSeq(unset, "; ") {
 		name, _, _ := strings.Cut(each, " for: ")
 		names = append(names, name)
-		if !strings.Contains(name, ".") { // cpu and memory are those of the requests
+		if !strings.Contains(name, ".") { // cpu and memory stand for requests
 			name = "requests." + name
 		}
 		fields = append(fields, "spec.resources."+name)

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// quotaResources are the resources of quotas that can refuse what the operator makes, and objects that they refuse, empty for pods of the
-// Deployment.
+// quotaResources returns the quota resources that can reject what the operator creates, with the rejected objects, empty for the
+// Deployment's pods.
 func quotaResources() map[string][]string {
 	pods := []string{"", "the Pod web-echo-1", "the pods of the check"}
 	resources := map[string][]string{"services": {"the Service x"}, "services.loadbalancers": {"the Service x"}, "services.nodeports": {"the Service x"}}
@@ -30,7 +30,7 @@ func quotaResources() map[string][]string {
 	return resources
 }
 
-// TestQuota has the messages of the API server: k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
+// TestQuota covers the API server's messages: k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 func TestQuota(t *testing.T) {
 	for resource, objects := range quotaResources() {
 		numbers := "requested: " + resource + "=1, used: " + resource + "=2, limited: " + resource + "=2"

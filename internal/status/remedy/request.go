@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Of returns the problem that an error of a reconcile is.
+// Of returns the problem that an error of a reconcile reports.
 func Of(err error) message.Problem {
 	var invalid *children.InvalidSpecError
 	var taken *children.NameConflictError
@@ -61,7 +61,7 @@ func ofRequest(request *children.RequestError) message.Problem {
 	}
 }
 
-// LacksPermission reports whether the API server refuses a request because the operator has no right to it.
+// LacksPermission reports whether the API server rejects a request because the operator lacks the right to it.
 func LacksPermission(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") && strings.Contains(err.Error(), " resource ")
 }
@@ -71,7 +71,7 @@ func retryAdvice(words string) string {
 	return first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)
 }
 
-// fieldErrors returns what the API server says of the fields of an object, without the name of the object.
+// fieldErrors returns what the API server says about the fields of an object, without the object's name.
 func fieldErrors(status apierrors.APIStatus, words string) string {
 	var all []string
 	for _, c := range causesOf(status) {
@@ -80,7 +80,7 @@ func fieldErrors(status apierrors.APIStatus, words string) string {
 	return cmp.Or(strings.Join(all, "; "), words)
 }
 
-// groupOf returns the group of fields in the spec of an Echo from which children of a kind come, and its type, nil for other kinds.
+// groupOf returns the group of spec fields that determines the children of a kind, and its type, nil for other kinds.
 func groupOf(kind string) (path string, group reflect.Type) {
 	switch kind {
 	case "Deployment":
@@ -106,7 +106,7 @@ func groupOf(kind string) (path string, group reflect.Type) {
 	}
 }
 
-// inEcho returns the name in an Echo of a field that children name otherwise, empty for other fields.
+// inEcho returns an Echo's name for a field that has another name in children, empty for other fields.
 func inEcho(name string) string {
 	switch name {
 	case "ingressClassName":
@@ -122,8 +122,8 @@ func inEcho(name string) string {
 	}
 }
 
-// fieldAdvice says which fields of an Echo to change if the API server rejects fields of a child. The schema of the Echo cannot reject all
-// such values, because they depend on the cluster.
+// fieldAdvice says which fields of an Echo to change if the API server rejects fields of a child. The Echo schema cannot reject all such
+// values, because they depend on the cluster.
 func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	path, group := groupOf(kind)
 	if group == nil {
@@ -142,7 +142,7 @@ func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	return fmt.Sprintf("Check %s of the Echo.", path)
 }
 
-// causesOf returns what the API server says of each field.
+// causesOf returns what the API server says about each field.
 func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	if details := status.Status().Details; details != nil {
 		return details.Causes
@@ -150,8 +150,8 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	return nil
 }
 
-// fieldOf returns the name of the field of a group that a field of a child comes from, by the last name in its path that the group knows,
-// and empty if it knows none. The API server spells some names with a capital letter.
+// fieldOf returns the name of the field in a group that determines a field of a child: the last name in its path that the group has, empty
+// if it has none. The API server capitalizes some names.
 func fieldOf(group reflect.Type, path string) string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	for i, name := range slices.Backward(names) {
@@ -165,7 +165,7 @@ func fieldOf(group reflect.Type, path string) string {
 	return ""
 }
 
-// findField returns the name of a field of a group as an Echo spells it, empty if there is none.
+// findField returns the name of a field in a group as an Echo spells it, empty if there is none.
 func findField(group reflect.Type, name string) string {
 	for field := range group.Fields() {
 		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {

@@ -54,7 +54,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOf_fields checks that the advice names fields as an Echo has them.
+// TestOf_fields checks that the advice uses an Echo's names for fields.
 func TestOf_fields(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  string
