@@ -98,7 +98,7 @@ func TestExitCodes_inTheHelp(t *testing.T) {
 			continue
 		}
 		var help strings.Builder
-		kubectlecho.Run("dev", []string{command, "--help"}, &help, &help)
+		kubectlecho.Run("dev", []string{"kubectl-echo", command, "--help"}, &help, &help)
 		want := fmt.Sprintf("exit code is 0 if %s, 1 if %s, and 2 for %s.", codes[0], codes[1], codes[2])
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help of %s does not contain %q", name, want)

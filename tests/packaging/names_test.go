@@ -41,7 +41,7 @@ func TestDocumentedControllers(t *testing.T) {
 			}
 		}
 	}
-	_, list, _ := strings.Cut(text(t, "docs/reference/metrics.md"), "| `controller`: ")
+	_, list, _ := strings.Cut(text(t, "docs/reference/metrics.md"), "reconciles by `controller`: ")
 	list, _, _ = strings.Cut(list, ";")
 	if got, want := slices.Sorted(strings.SplitSeq(list, ", ")), slices.Sorted(maps.Keys(names)); !slices.Equal(got, want) {
 		t.Errorf("docs/reference/metrics.md has the controllers %v, want %v", got, want)
