@@ -136,8 +136,8 @@ func TestOneKubernetesMinorVersion(t *testing.T) {
 		"tools/docs/config.yaml":             `kubernetesVersion: "1\.(\d+)"`,
 		"tests/packaging/validators_test.go": `"k8s-version": "1\.(\d+)"`,
 		"CONTRIBUTING.md":                    `setup-envtest\S* use -p path 1\.(\d+)\.x`,
-		"docs/how-to/install.md":             `1\.(\d+)\.\d+: whole clusters`,
-		"CHANGELOG.md":                       `(?s).*the integration tests run on 1\.\d+ and 1\.(\d+)\.`,
+		"docs/how-to/install.md":             `whole clusters: 1\.(\d+)\.\d+`,
+		"CHANGELOG.md":                       `(?s).*the integration tests run on [0-9., ]+ and 1\.(\d+)\.`,
 	} {
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(text(t, file)); found == nil || found[1] != library[1] {
 			t.Errorf("%s has %q, but go.mod has Kubernetes 1.%s", file, found, library[1])
