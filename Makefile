@@ -171,6 +171,10 @@ verify: generate manifests bundle catalog surface ## Fail if a generated file is
 	@tools/make/verify $(tidied)
 	@go run -trimpath ./tests/commands
 
+.PHONY: kube-score
+kube-score: ## Fail if kube-score has a remark on the manifests, the chart or what an Echo makes that docs/explanation/security.md does not answer.
+	@program=$(call tool,kube-score)/kube-score; cd tests/packaging && KUBE_SCORE="$$program" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
+
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in the programs that ship, using govulncheck.
 	@tools/make/vulncheck $(VULNDB)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,6 +18,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -52,19 +54,31 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	return nil
 }
 
-// TestChildren compares the children of Echoes with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
+// TestChildren compares what is made for Echoes with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
 func TestChildren(t *testing.T) {
-	for name, echo := range map[string]*v1.Echo{
-		"minimal":    support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" }),
-		"everything": support.Echo("ns", "x", support.EveryField),
+	config := children.Config{
+		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
+			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
+		TLS:    children.TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
+		Served: allServed(),
+	}
+	minimal := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" })
+	one := func(child children.Child, err error) ([]children.Child, error) { return []children.Child{child}, err }
+	for name, made := range map[string]func() ([]children.Child, error){
+		"minimal":    func() ([]children.Child, error) { return Of(minimal, config) },
+		"everything": func() ([]children.Child, error) { return Of(support.Echo("ns", "x", support.EveryField), config) },
+		"check": func() ([]children.Child, error) {
+			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, config.Images))
+		},
+		"companion": func() ([]children.Child, error) {
+			owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "5678"}}
+			owner.Spec.NodeName = "node-1"
+			return one(echopod.Companion(owner, minimal, config))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			all, err := Of(echo, children.Config{
-				Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
-				TLS:    children.TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
-				Served: allServed(),
-			})
+			all, err := made()
 			g.Expect(err).NotTo(HaveOccurred())
 			var got []byte
 			for _, c := range all {

@@ -1,0 +1,118 @@
+package packaging
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
+
+// TestKubeScore compares what kube-score remarks on the manifests and on what an Echo makes with the table of answers in
+// docs/explanation/security.md: no remark lacks an answer, and no answer lacks its remark.
+func TestKubeScore(t *testing.T) {
+	if os.Getenv("KUBE_SCORE") == "" {
+		t.Skip("make kube-score builds the program")
+	}
+	answered := answers(t)
+	for name, c := range map[string]struct {
+		subject, manifests string
+		met                []string
+	}{
+		"install.yaml":          {"operator", manifestsOf(t, kustomized(t, "resources: [../config/default]")), nil},
+		"chart":                 {"operator", manifestsOf(t, installed(t)), nil},
+		"chart with its policy": {"operator", manifestsOf(t, installed(t, "networkPolicy.enabled=true")), []string{noNetworkPolicy}},
+		"Echo with its pods":    {"Echoes", children(t, "minimal", "check", "companion"), nil},
+	} {
+		want := slices.DeleteFunc(slices.Clone(answered[c.subject]), func(remark string) bool { return slices.Contains(c.met, remark) })
+		if got := remarks(t, c.manifests); !slices.Equal(got, want) {
+			t.Errorf("%s: kube-score remarks\n%s\nbut docs/explanation/security.md answers\n%s", name, strings.Join(got, "\n"),
+				strings.Join(want, "\n"))
+		}
+	}
+}
+
+// answers returns the remarks in the table of docs/explanation/security.md, by what they are about.
+func answers(t *testing.T) map[string][]string {
+	t.Helper()
+	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Remarks of kube-score\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	answered := map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(section, -1) {
+		for _, remark := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			for subject := range strings.SplitSeq(row[2], ", ") {
+				answered[subject] = append(answered[subject], remark[1])
+			}
+		}
+	}
+	for _, remarks := range answered {
+		slices.Sort(remarks)
+	}
+	return answered
+}
+
+// remarks returns what kube-score remarks on manifests, once each.
+func remarks(t *testing.T, manifests string) []string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")
+	command.Stdin = strings.NewReader(manifests)
+	output, err := command.Output()
+	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // 1 if there is a remark
+		t.Fatal(err)
+	}
+	var objects []struct {
+		Checks []struct {
+			Grade    int
+			Skipped  bool
+			Comments []struct{ Summary string }
+		}
+	}
+	if err := json.Unmarshal(output, &objects); err != nil || len(objects) == 0 {
+		t.Fatalf("%v: %s", err, output)
+	}
+	found := map[string]bool{}
+	const fine = 10
+	for _, object := range objects {
+		for _, check := range object.Checks {
+			for _, comment := range check.Comments {
+				if !check.Skipped && check.Grade < fine {
+					found[comment.Summary] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// manifestsOf returns objects as YAML.
+func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		object, err := yaml.Marshal(objects[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = all.WriteString("---\n" + string(object))
+	}
+	return all.String()
+}
+
+// children returns what the operator makes, from files that its tests compare with it. The file everything.yaml is not among them, because
+// it has unusual values on purpose.
+func children(t *testing.T, names ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range names {
+		_, _ = all.WriteString(text(t, "internal", "children", "desired", "testdata", name+".yaml"))
+	}
+	return all.String()
+}
