@@ -91,7 +91,7 @@ func (s *settings) groups() ([]string, error) {
 			if err == nil && entry.IsDir() {
 				found = append(found, path)
 			}
-			return nil // cgroups can be deleted meanwhile
+			return nil // cgroups can be deleted in the meantime
 		})
 		if err != nil {
 			return nil, err

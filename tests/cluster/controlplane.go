@@ -102,7 +102,7 @@ func (s *settings) apiServerReady(ctx context.Context) error {
 	return nil
 }
 
-// isRunning reports whether the cluster was started completely and all its processes still run.
+// isRunning reports whether the cluster was started completely and all its processes are still running.
 func (s *settings) isRunning(ctx context.Context) bool {
 	files, err := filepath.Glob(s.pidFile("*"))
 	return err == nil && exists(s.startedFile()) && len(s.recorded("*")) == len(files) && s.apiServerReady(ctx) == nil

@@ -40,7 +40,7 @@ func (c *realCluster) kill(ctx context.Context, names []string) error {
 	return nil
 }
 
-// revive restarts processes that do not run. It does not change their settings and files.
+// revive restarts processes that are not running. It does not change their settings and files.
 func (c *realCluster) revive(ctx context.Context, names []string) error {
 	tools, err := c.tools(ctx, "apiserver", "kubernetes", "coredns", "registry")
 	if err != nil {

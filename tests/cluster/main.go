@@ -2,13 +2,13 @@
 //
 // usage: go run ./tests/cluster COMMAND      (in the root of the project)
 //
-//	up                      start the cluster, unless it already runs
+//	up                      start the cluster, unless it is already running
 //	down                    stop it, and keep its logs and the images in its registry
 //	wipe                    stop it and remove all its files
 //	kubeconfig              print the path of its kubeconfig
 //	start NAME -- PROGRAM   start a program that stops with the cluster (simulated clusters only)
 //	kill NAME...            kill processes of the cluster, such as etcd, or "node" with all its pods (real containers only)
-//	revive NAME...          start killed ones again
+//	revive NAME...          restart killed processes
 //
 // On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, the program uses that cluster,
 // and neither starts nor stops it.

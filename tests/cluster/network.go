@@ -35,7 +35,7 @@ func (s *settings) createNetwork(ctx context.Context) error {
 		s.inside("ip", "link", "set", nodeLink, "up"),
 		s.inside("ip", "route", "add", "default", "via", s.HostAddress),
 		s.inside("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"),
-		// Without it, pods of the same node could not connect to each other through a Service.
+		// Without it, pods on the same node could not connect to each other through a Service.
 		s.inside("sh", "-c", "[ -e /proc/sys/net/bridge ] || modprobe br_netfilter; echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables"),
 	} {
 		if err := run(ctx, command[0], command[1:]...); err != nil {

@@ -161,7 +161,7 @@ func (s *settings) recorded(name string) []int {
 // killRecorded kills the processes that have PID files with a given name, or with any name for *, and waits until they have exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited already
 	}
 	return await(ctx, func(context.Context) error {
 		if left := s.recorded(name); len(left) > 0 {
@@ -179,7 +179,7 @@ func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) err
 			return final{err}
 		}
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited already
 		}
 		if len(pids) > 0 {
 			return fmt.Errorf("processes %v still run", pids)

@@ -19,7 +19,7 @@ import (
 // realCluster is a single-node cluster with real containers in a separate network namespace.
 type realCluster struct{ settings }
 
-// up starts the cluster, unless it already runs. It first removes the remains of an earlier cluster.
+// up starts the cluster, unless it is already running. It first removes the remains of an earlier cluster.
 func (c *realCluster) up(ctx context.Context) error {
 	if err := c.prepareMachine(ctx); err != nil {
 		return err

@@ -68,7 +68,7 @@ func (s *settings) kubeconfig() string { return filepath.Join(s.Data, "kubeconfi
 //go:embed config
 var configFiles embed.FS
 
-// render returns a file of config/ with the settings inserted.
+// render returns a file from config/ with the settings inserted.
 func (s *settings) render(name string) ([]byte, error) {
 	parsed, err := template.ParseFS(configFiles, "config/"+name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *settings) render(name string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// write writes a file of config/ to a path below Data, with the settings inserted.
+// write writes a file from config/ to a path below Data, with the settings inserted.
 func (s *settings) write(name, path string) error {
 	text, err := s.render(name)
 	if err != nil {

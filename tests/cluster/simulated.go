@@ -12,7 +12,7 @@ import (
 // simulatedCluster is a control plane without a real node: kwok sets the status of all pods to running. It requires neither root nor Linux.
 type simulatedCluster struct{ settings }
 
-// up starts the cluster, unless it already runs. It first removes the remains of an earlier cluster.
+// up starts the cluster, unless it is already running. It first removes the remains of an earlier cluster.
 func (c *simulatedCluster) up(ctx context.Context) error {
 	if c.isRunning(ctx) {
 		fmt.Fprintln(os.Stderr, "cluster: already running")

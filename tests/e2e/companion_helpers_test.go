@@ -26,7 +26,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// doc is the documentation of companions.
+// doc is the documentation about companions.
 type doc struct {
 	text        string
 	environment []string

@@ -58,7 +58,7 @@ type life struct {
 	diary *diary
 }
 
-// lifeStep is a change of an Echo, its companions or their owners.
+// lifeStep is a change to an Echo, its companions or their owners.
 type lifeStep struct {
 	what  string
 	issue func()

@@ -120,7 +120,7 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 // step returns commands as a step.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements that use files from the tree instead of a release, with the operator that already runs.
+// withoutDownloads returns replacements that use files from the tree instead of a release, with the operator that is already running.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")

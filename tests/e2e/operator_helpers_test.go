@@ -57,7 +57,7 @@ func killOperatorAfter(ctx context.Context, step func()) {
 }
 
 // killAfter takes a step and kills a replica immediately after it. Force-deleting its pod is not enough, because the kubelet sends SIGTERM
-// first. On a cluster whose processes cannot be reached, that has to do.
+// first. On a cluster whose processes cannot be reached, it must suffice.
 func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
@@ -67,7 +67,7 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // delays its end until the kubelet would not restart it in the same pod
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // it ends once the kubelet would no longer restart it in the same pod
 	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())

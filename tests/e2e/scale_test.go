@@ -30,7 +30,8 @@ import (
 const (
 	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is enough.
 	many = 2000
-	// manyNamespaces is how many namespaces they are in. For each change of a Deployment, Kubernetes reads all pods in its namespace.
+	// manyNamespaces is how many namespaces contain these Echoes. For each change of a Deployment, Kubernetes reads all pods in its
+	// namespace.
 	manyNamespaces = 20
 	// manyTimeout limits how long an operation on that many Echoes can take on a machine with two cores.
 	manyTimeout  = 30 * time.Minute

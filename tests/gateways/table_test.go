@@ -52,7 +52,7 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	return b.String()
 }
 
-// settings returns the table of what changes facts.
+// settings returns the table of settings that change facts.
 func settings() string {
 	var b strings.Builder
 	b.WriteString("| gateway | setting | then |\n|---|---|---|\n")

@@ -207,7 +207,7 @@ func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batc
 	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
 }
 
-// eventuallyReplaced waits until another CronJob has a given one's name.
+// eventuallyReplaced waits until a CronJob is replaced by another one with the same name.
 func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))

@@ -100,7 +100,7 @@ func (m *made) security() map[string]map[string]any {
 
 // visitor is a pod that connects to an echo server.
 type visitor struct {
-	own            bool // in the namespace of the Echo
+	own            bool // in the Echo's namespace
 	pod, namespace labels.Set
 	address        netip.Addr
 }

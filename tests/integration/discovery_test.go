@@ -37,7 +37,7 @@ func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(request)
 }
 
-// These specs follow each other: two replicas run while APIs that an Echo requires come and go.
+// These specs run in this order: two replicas run while APIs that an Echo requires come and go.
 var _ = Describe("APIs that come and go", Ordered, func() {
 	const namespace = "discovered"
 	var server *envtest.Environment

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// These specs follow each other: Gateway API is missing at first, is installed, used, deleted, and installed again.
+// These specs run in this order: Gateway API is missing at first, is installed, used, deleted, and installed again.
 var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment

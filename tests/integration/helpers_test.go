@@ -84,7 +84,7 @@ func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// patchStatus changes the status of an object, as the part of Kubernetes that writes it does.
+// patchStatus changes an object's status, as the Kubernetes component that writes it does.
 func patchStatus[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())

@@ -35,7 +35,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
 }, OncePerOrdered, NodeTimeout(cleanupTimeout))
 
-// cleanupStages returns the kinds to delete. Each stage follows when the previous one is gone, because OLM needs permissions and namespaces
+// cleanupStages returns the kinds to delete. Each stage starts when the previous one is gone, because OLM needs permissions and namespaces
 // from later stages to uninstall.
 var cleanupStages = [][]schema.GroupVersionKind{
 	{

@@ -25,7 +25,7 @@ metadata: {name: echo-operator, namespace: $namespace}
 spec: {}
 `
 
-// Each entry is a row in docs/reference/troubleshooting.md. Other rows are tested in failure_test.go (Failed), approval_test.go
+// Each spec is about a row in docs/reference/troubleshooting.md. Other rows are tested in failure_test.go (Failed), approval_test.go
 // (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with a change, but does not wait.

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostValues is how many values the chart may have. Settings that few clusters need have other means.
+// mostValues is how many values the chart may have. Settings that few clusters need can be changed in other ways.
 const mostValues = 15
 
 // effect contains everything that a value changes: new lines of objects, and removed lines, with "-".

@@ -26,7 +26,7 @@ func TestColumnsOfTheList(t *testing.T) {
 
 // TestResourcesOfTheDetailsPage: the OpenShift console follows owners in the order of the list, and finds an Ingress only by its full name.
 // Its Topology view shows none of an Echo's objects if the cluster does not serve one of the kinds, so each must be built into Kubernetes.
-// Event is listed because operator-sdk otherwise takes a rule for events for the old events.k8s.io/v1beta1.
+// Event is listed because operator-sdk would otherwise assume that a rule for events means the old events.k8s.io/v1beta1.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that one of the modules with project code
-// requires. make builds the modules that only pin other projects' programs. It downloads its own Go version.
+// requires. make builds the modules that only pin other projects' programs, and downloads its own Go version.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {

@@ -42,8 +42,7 @@ func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	}
 }
 
-// TestDockerfileHasEachProgram: each stage that starts from base or scratch is an image, and its program is built from the same package as
-// by make.
+// TestDockerfileHasEachProgram: each stage that starts from base or scratch is an image, and make builds its program from the same package.
 func TestDockerfileHasEachProgram(t *testing.T) {
 	var programs, stages []string
 	makefiles := text(t, "Makefile") + text(t, "tools", "make", "must-gather.mk")

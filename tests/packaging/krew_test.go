@@ -71,7 +71,7 @@ func TestArchives(t *testing.T) {
 			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE", "NOTICES"}
 		}
 	}
-	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // Windows does not run scripts of a shell
+	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // Windows does not run shell scripts
 		name := "kubectl-echo_v1.2.3_" + platform + ".tar.gz"
 		want[name] = append(want[name], "kubectl_complete-echo")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 )
 
-// TestValidators runs all of operator-sdk's validators, the hubs' and preflight's. Warnings are failures.
+// TestValidators runs all validators from operator-sdk, the hubs and preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")
 	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})

@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate makes the operator lose memories at one in this many moments.
+// lossRate is how many moments there are per memory loss, on average.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories, at random moments. The zero value does nothing.

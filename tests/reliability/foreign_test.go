@@ -57,7 +57,7 @@ func active(do func(*simulation)) func(*simulation, call) {
 	}
 }
 
-// replace deletes an object of the operator and creates another one under its name, as another client does.
+// replace deletes one of the operator's objects and creates another one under its name, as another client does.
 func replace(s *simulation, to call) {
 	old := s.get(to.objectKey)
 	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {
@@ -92,7 +92,7 @@ func changeAndBack(s *simulation) {
 	}
 }
 
-// createAgain replaces an Echo by another one with the same spec.
+// createAgain replaces an Echo with another one that has the same spec.
 func createAgain(s *simulation) {
 	again := support.Echo("ns", "x")
 	convert(s.get(echoKey).Object["spec"], &again.Spec)

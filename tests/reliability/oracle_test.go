@@ -129,7 +129,7 @@ func (o outcome) repeated(reference outcome) []string {
 }
 
 // lost returns the reasons of events that were not sent. The start of a rollout is reported only if it is noticed before the rollout ends,
-// and only then is it reported that the Echo is ready again.
+// and only then does an event report that the Echo is ready again.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is an action of a person.
+// step is a person's action.
 type step func(*simulation)
 
 // scenario is a sequence of actions. After each step, the operator works until nothing is left to do.

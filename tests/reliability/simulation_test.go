@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// patience is how long nothing may change until nothing is left to do. It is longer than any retry after one fault that lasts until the
-	// client gives up.
+	// patience is how long nothing must change before nothing is left to do. It is longer than any retry after one fault that lasts until
+	// the client gives up.
 	patience = 3 * time.Minute
 	// holdTime is how long a watch is held back. It is longer than the time for which the operator considers a failure a hiccup.
 	holdTime = 5 * time.Second

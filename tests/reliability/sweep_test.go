@@ -16,7 +16,7 @@ type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns how often a plan is run if a fault finds no request to happen to: the order of a few requests is not determined. The second
+// tries returns how often a plan is run if its fault finds no matching request: the order of a few requests is not determined. The second
 // of two faults often finds none.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
@@ -141,7 +141,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSingleFaults runs scenarios with each fault at each request, and with each watch held back from each change on.
+// TestSingleFaults runs scenarios with each fault at each request, and with each watch held back, starting at each change.
 func TestSingleFaults(t *testing.T) {
 	tried, faults := basics(), slices.Concat(refusals, crashes, losses)
 	if everything() {

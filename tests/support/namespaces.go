@@ -43,7 +43,7 @@ func (n *Namespaces) New(ctx context.Context) string {
 	return namespace.Name
 }
 
-// RemoveAllBut deletes the namespaces of earlier specs, including those of earlier runs, and waits until they are gone.
+// RemoveAllBut deletes the namespaces of earlier specs, including from earlier runs, and waits until they are gone.
 func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

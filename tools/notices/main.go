@@ -151,7 +151,7 @@ func (n notices) add(name string, files fs.FS) error {
 	return err
 }
 
-// String returns each text once, below the files that have it.
+// String returns each text once, below the names of the files that contain it.
 func (n notices) String() string {
 	all := strings.Builder{}
 	all.WriteString("The licenses and notices of Go and of the modules that are linked.\n" +

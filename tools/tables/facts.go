@@ -12,7 +12,7 @@ import (
 
 const factsEnd = "<!-- end facts -->"
 
-// withFacts sets the tables of facts. Each stands behind a comment that names what its facts begin with.
+// withFacts sets the tables of facts. Each table follows a comment with the prefixes of its facts.
 func withFacts(file string, table []pathcheck.Definition) (string, error) {
 	place := regexp.MustCompile(`(?s)<!-- made by make generate, facts of ([\w. ]+) -->\n.*?` + factsEnd)
 	var prefixes []string

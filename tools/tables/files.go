@@ -14,7 +14,7 @@ import (
 )
 
 // errNoPlace reports that a file lacks the place where a table is written.
-var errNoPlace = errors.New("there is no place for what follows from a table")
+var errNoPlace = errors.New("the file has no place for a table")
 
 // edit returns a file with the parts that follow from a table. The rest of the file stays.
 type edit func(file string) (string, error)
@@ -47,7 +47,7 @@ func edits(root string) map[string]edit {
 	}
 }
 
-// writeFiles makes the edits of the files below a root.
+// writeFiles makes the edits to the files below a root.
 func writeFiles(root string) error {
 	for name, edit := range edits(root) {
 		path := filepath.Join(root, name)

@@ -3,7 +3,7 @@
 //
 // usage: tables files      writes the files below the current directory, the root of the project
 //
-//	tables schema | gateway-schema      prints the names of the types of children in the schema of client-go, or in that of Gateway API
+//	tables schema | gateway-schema      prints the names that children's types have in the schema of client-go, or of Gateway API
 package main
 
 import (

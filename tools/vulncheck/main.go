@@ -30,7 +30,7 @@ func main() {
 	if problems := decide(scans, exceptions, now); len(problems) > 0 {
 		fail(fmt.Sprintf("%d problems:\n%s", len(problems), strings.Join(problems, "\n")))
 	}
-	fmt.Printf("vulncheck: no known vulnerabilities in %d scans, but for %d exceptions\n", len(scans), len(exceptions))
+	fmt.Printf("vulncheck: no known vulnerabilities in %d scans, except for %d exceptions\n", len(scans), len(exceptions))
 }
 
 func fail(message string) {

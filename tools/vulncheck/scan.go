@@ -78,7 +78,7 @@ func parseScan(content []byte) (scan, error) {
 		return scan{}, err
 	}
 	if len(messages) == 0 || messages[0].Config == nil {
-		return scan{}, errors.New("this is not the JSON of govulncheck")
+		return scan{}, errors.New("this is not govulncheck JSON")
 	}
 	config := messages[0].Config
 	if config.ProtocolVersion != "v1.0.0" || config.ScanLevel != "symbol" {

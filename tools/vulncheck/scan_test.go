@@ -47,8 +47,8 @@ func TestParseScan(t *testing.T) {
 func TestIncompleteScans(t *testing.T) {
 	whole := fmt.Sprintf(report, "source")
 	for text, want := range map[string]string{
-		"":                    "this is not the JSON of govulncheck",
-		"{}":                  "this is not the JSON of govulncheck",
+		"":                    "this is not govulncheck JSON",
+		"{}":                  "this is not govulncheck JSON",
 		"No":                  "invalid character",
 		whole[:len(whole)-20]: "unexpected EOF",
 		strings.Replace(whole, "v1.0.0", "v2.0.0", 1):     `protocol "v2.0.0"`,

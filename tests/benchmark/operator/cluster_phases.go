@@ -169,7 +169,7 @@ func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error)
 	return r.AwaitMetrics(ctx, r.operator)
 }
 
-// kill ends the operator immediately, if it runs.
+// kill ends the operator immediately, if it is running.
 func (r *clusterRun) kill() error {
 	ended := r.operator
 	r.operator = nil
@@ -179,7 +179,7 @@ func (r *clusterRun) kill() error {
 	return ended.Kill()
 }
 
-// failure adds the ends of the logs to an error.
+// failure adds the end of each log to an error.
 func (r *clusterRun) failure(err error) error {
 	if r.operator != nil {
 		err = r.operator.Failure(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// measure measures what the operator uses until something has happened, and records it per Echo. That something may start the operator.
+// measure measures what the operator uses while a function runs, and records it per Echo. The function may start the operator.
 func (r *clusterRun) measure(ctx context.Context, phase string, happen func(context.Context) error) error {
 	if err := r.Quiet(ctx, r.operator); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failover measures how long a new Echo waits for its Deployment if the leader of two operators has just ended: gracefully, or killed.
+// failover measures how long a new Echo waits for its Deployment after the leader of two operators has shut down gracefully or been killed.
 func (b *benchmark) failover(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {

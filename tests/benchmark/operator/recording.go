@@ -86,7 +86,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.note(request, body, answer)
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = answer.Body.WriteTo(w) // the client reports what it misses
+	_, _ = answer.Body.WriteTo(w) // the client reports what is missing
 }
 
 // count counts a request, and notes when the first watch begins.

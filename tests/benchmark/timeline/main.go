@@ -65,7 +65,7 @@ func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace,
 	return namespace, k8s.Create(ctx, namespace)
 }
 
-// measure returns the time lines of n Echoes. An extra Echo before them, which does not count, causes the image to be pulled.
+// measure returns the time lines of n Echoes. An extra Echo, which does not count, first pulls the image.
 func measure(ctx context.Context, o *observer, n int) ([]line, error) {
 	const each = 10
 	began := time.Now()

@@ -65,7 +65,7 @@ func steps() []step {
 	}
 }
 
-// when turns a condition on objects of one kind into one on objects of any kind, which other kinds do not meet.
+// when turns a condition for objects of one kind into one for any object. Objects of other kinds do not meet it.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)

@@ -39,7 +39,7 @@ type caller struct {
 	input protoreflect.MessageDescriptor
 }
 
-// caller returns a client of a method.
+// caller returns a client for a method.
 func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name) *caller {
 	t.Helper()
 	version := &http.Protocols{}

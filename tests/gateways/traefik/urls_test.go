@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// These specs follow each other: Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
+// These specs run in this order: Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
 var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	var traefik gateway
 	var namespace string

@@ -40,7 +40,7 @@ func parseFlags() (settings, bool) {
 func (s settings) client(keep bool) *http.Client {
 	transport := &http.Transport{
 		DisableKeepAlives: !keep,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: s.insecure}, //nolint:gosec // for certificates that tests make
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: s.insecure}, //nolint:gosec // for certificates that tests create
 	}
 	if s.grpc {
 		transport.Protocols = http2()

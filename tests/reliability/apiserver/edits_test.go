@@ -210,7 +210,7 @@ func (e edit) with(field string) edit {
 	return e
 }
 
-// unless marks an edit of a field that the operator sets, except sometimes if the Echo sets a field of its spec.
+// unless marks an edit of a field that the operator may leave unset if the Echo sets a field of its spec.
 func (e edit) unless(field string) edit {
 	e.excludedBy = field
 	return e

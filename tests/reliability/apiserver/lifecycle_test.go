@@ -38,8 +38,8 @@ func (w *walk) editStatus(t *rapid.T) {
 	}
 }
 
-// editMetadata changes the Echo's metadata. If a finalizer is removed while the Echo is paused, it stays away, so that nothing would be
-// deleted in order.
+// editMetadata changes the Echo's metadata. It does not remove the finalizer of a paused Echo, because the operator would not restore it,
+// and nothing would be deleted in order.
 func (w *walk) editMetadata(t *rapid.T) {
 	if rapid.Bool().Draw(t, "annotate") || w.isPaused() {
 		w.annotate(t, "theirs", "yes")

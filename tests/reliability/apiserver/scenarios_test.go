@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is an action of a person in a namespace.
+// step is a person's action in a namespace.
 type step func(ctx context.Context, c client.Client, namespace string) error
 
 // scenario is a sequence of actions. The operator comes to rest after each step.
@@ -155,7 +155,8 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	return now.plain()
 }
 
-// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was any.
+// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was anything
+// to do.
 func (s *server) podsOf(ctx context.Context, now *state) error {
 	d := now.children["Deployment"]
 	switch {

@@ -40,7 +40,7 @@ type server struct {
 	met sync.Map
 }
 
-// startServer starts an API server for a test. Unless RELIABILITY requests the test, startServer skips it.
+// startServer starts an API server for a test. Without RELIABILITY=all, it skips the test.
 func startServer(t *testing.T) *server {
 	t.Helper()
 	g := NewWithT(t)

@@ -28,15 +28,15 @@ type object = unstructured.Unstructured
 // state is what the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is none
-	// children are all objects whose kinds children have, whoever created them, by kind. A correct state has at most one per kind.
+	// children are all objects of the kinds that children have, by kind, whoever created them. A correct state has at most one per kind.
 	children map[string]*object
 	// others are additional objects of the same kind.
 	others []*object
 	pods   []*object
 }
 
-// read reads what the API server stores in a namespace. It reads the Echo first, so that an Echo that is missing was removed before
-// anything that is read after it.
+// read reads what the API server stores in a namespace. It reads the Echo first: if the Echo is missing, it was removed before anything
+// that is read later.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {

@@ -39,7 +39,7 @@ type walk struct {
 	lines []string
 }
 
-// foreign is an addition to an object that must stay as long as the object.
+// foreign is an addition to an object that must stay as long as the object exists.
 type foreign struct {
 	place
 	uid types.UID
@@ -76,7 +76,7 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk 
 	return w
 }
 
-// running returns the operator, and starts it if it does not run.
+// running returns the operator, and starts it if it is not running.
 func (w *walk) running() (*process, error) {
 	next := &wire{}
 	if w.operator != nil {

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// churnPause is the longest pause between two changes. mostChanges limits the number of changes in a spec that takes long.
+	// churnPause is the longest pause between two changes. mostChanges limits the number of changes in a long-running spec.
 	churnPause  = time.Second
 	mostChanges = 600
 )

@@ -14,7 +14,7 @@ type Fence struct {
 	Language string
 	// Text is its content, without the indentation of a list.
 	Text string
-	// Reason is the reason in its mark why it is not run.
+	// Reason is the reason that its mark gives for not running it.
 	Reason string
 }
 

@@ -82,7 +82,7 @@ func version() string {
 	return strings.TrimSpace(string(text))
 }
 
-// ports returns replacements of port-forwards' local ports with free ports of this machine.
+// ports returns replacements that change the local ports of port-forwards to free ports on this machine.
 func ports(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	forward := regexp.MustCompile(`(?m)^kubectl port-forward .* (\d+)(:?\d*)( &)?( +#.*)?$`)

@@ -29,8 +29,8 @@ func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a text on a page of a release. Release files in them are replaced with those of the throwaway
-// release.
+// Documented returns the first commands after a text on a page of a release. Release files in them are replaced with the throwaway
+// release's files.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))

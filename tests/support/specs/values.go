@@ -105,7 +105,7 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether an optional field is left out, because it is seldom set and most of its values are rejected.
+// rarely reports whether an optional field should rarely be set, because most of its values are rejected.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)

@@ -6,8 +6,8 @@
 //	channels open FILE VERSION UNRELEASED CHANNEL...
 //	                                            make a version the head of channels. UNRELEASED, unless it is empty, is
 //	                                            a version that was never released and is removed from all channels
-//	channels release-config FILE VERSION        print the configuration of the release pipelines of the community
-//	                                            catalogs for a version: its channels and what it replaces in each
+//	channels release-config FILE VERSION        print the community catalogs' release pipeline configuration
+//	                                            for a version: its channels and what it replaces in each
 package main
 
 import (

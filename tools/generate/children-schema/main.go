@@ -1,5 +1,5 @@
-// children-schema prints the part of a server-side apply schema that describes some types and the types that they refer to. If the operator
-// read the schema of all types, that would take 0.1 s at each start, and 10 MB of memory permanently.
+// children-schema prints the part of a server-side apply schema that describes some types and the types that they refer to. Reading the
+// schema of all types would cost the operator 0.1 s at each start, and 10 MB of memory permanently.
 //
 // usage: children-schema FILE TYPE...
 //

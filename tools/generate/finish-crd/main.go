@@ -109,7 +109,7 @@ func pathOf(field string) []string {
 	return path
 }
 
-// quantity is the pattern that matches all texts that resource.Quantity reads fast.
+// quantity is the pattern that matches all texts that resource.Quantity reads quickly.
 const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
 
 // strip removes all descriptions and defaults in a schema. If names is true, node maps names to schemas, and "description" is one of the

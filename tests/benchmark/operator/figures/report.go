@@ -67,7 +67,7 @@ func (r row) goalText() string {
 	}
 }
 
-// RequestKey marks the names of figures that are numbers of requests. It stands between the measurement and the request.
+// RequestKey marks the names of figures that are numbers of requests. It is between the measurement and the request.
 const RequestKey = ".request: "
 
 // RequestTable returns the requests per Echo, by verb, resource and code.

@@ -1,5 +1,5 @@
-// raw only sends the writes that the operator sends for Echoes: it reads, decodes and watches nothing. The operator is compared with it. It
-// also creates the Echoes.
+// raw sends the same writes as the operator for Echoes, and does nothing else: it reads, decodes and watches nothing. The operator is
+// compared with raw, which also creates the Echoes.
 //
 // It prints "ready", starts when it receives a line, and ends when everything is written.
 package main

@@ -108,7 +108,7 @@ func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 // IsConflict reports whether the response to a request was 409.
 func IsConflict(name string) bool { return strings.HasSuffix(name, " 409") }
 
-// IsEffective reports whether a request is a successful write, other than of an event.
+// IsEffective reports whether a request is a successful write of anything other than an event.
 func IsEffective(name string) bool {
 	verb, rest, _ := strings.Cut(name, " ")
 	read := verb == "GET" || verb == "LIST" || verb == "WATCH" || verb == "WATCHLIST"
@@ -133,7 +133,7 @@ func LiveHeap(metrics Families) float64 {
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
 }
 
-// gauge returns the value of a metric without labels, 0 if there is none.
+// gauge returns the value of a metric without labels, or 0 if the metric is missing.
 func gauge(metrics Families, name string) float64 {
 	for _, m := range metrics[name].GetMetric() {
 		return m.GetGauge().GetValue()
@@ -166,8 +166,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns the requests of a process by method and code, as it counts them itself. Among them are reviews of who reads its
-// metrics, which are POST requests, as those for events.
+// Sent returns a process's requests by method and code, as the process counts them. They include reviews of the clients that read its
+// metrics. These are POST requests, like the requests for events.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {

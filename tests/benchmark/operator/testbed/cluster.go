@@ -38,7 +38,7 @@ profiles:
 const emulatedVersion = "1.33"
 
 // allocateFromBitmap makes the API server allocate Service addresses as before 1.33. Since 1.33, it lists the addresses of all Services
-// twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of
+// twice for each new one, one request after the other (Allocator.Used in pkg/registry/core/service/ipallocator): with thousands of
 // Services, that would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
 func allocateFromBitmap(server *envtest.APIServer) {
 	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
@@ -164,7 +164,7 @@ func (c *Cluster) launch(ctx context.Context, path string, arguments ...string) 
 	return err
 }
 
-// Failure adds the ends of the logs to an error.
+// Failure adds the end of each log to an error.
 func (c *Cluster) Failure(err error) error {
 	for _, g := range c.programs {
 		err = g.Failure(err)

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// singleTimeout limits how long an Echo can take that is created alone.
+// singleTimeout limits how long a single Echo can take.
 const singleTimeout = time.Minute
 
 // Observer watches Deployments and events. An event is the last write for an Echo.

@@ -30,7 +30,7 @@ type Program struct {
 	// Only for a raw writer.
 	start  io.WriteCloser
 	output *bufio.Reader
-	used   time.Duration // before it was started by a line
+	used   time.Duration // before it was started
 }
 
 // launch starts a program with the environment of the benchmark, so that you can try GOGC and the like.
@@ -120,7 +120,7 @@ func (g *Program) Failure(err error) error {
 	return errors.Join(fmt.Errorf("%s: %w\n%s", filepath.Base(g.Command.Path), err, text[max(0, len(text)-end):]), problem)
 }
 
-// Kill ends a program at once.
+// Kill ends a program immediately.
 func (g *Program) Kill() error {
 	if err := g.Command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
