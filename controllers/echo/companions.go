@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observeCompanions records why a pod has no companion. A dry run asks the API server, because the companion controller stores nothing that
-// the status could be made from.
+// observeCompanions records why a pod has no companion. It asks the API server with a dry run, because the companion controller stores
+// nothing from which the status could be derived.
 func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
 	companion, missing, err := r.missingCompanion(ctx, echo, seen.Companions)
 	if err != nil || !missing {
@@ -30,7 +30,7 @@ func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen 
 	return nil
 }
 
-// missingCompanion returns a companion that should exist and does not.
+// missingCompanion returns a companion that should exist but does not.
 func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo,
 	companions []corev1.Pod) (companion children.Child, missing bool, err error) {
 	owners := &corev1.PodList{}

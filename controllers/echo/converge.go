@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// converge makes the children of an Echo as they are desired, and returns what it saw and did.
+// converge brings an Echo's children to their desired state, and returns what it saw and did.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen, err := r.observe(ctx, echo)
 	if err != nil {
@@ -28,8 +28,8 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 	return withChildren(seen, ensured), err
 }
 
-// ensureChildren returns what became of each child that it reached. What the cache holds is read before anything is written, so that an
-// Echo that is not allowed, or whose name is known to be taken, changes nothing.
+// ensureChildren returns the outcome for each child that it reached. It reads the cache before it writes anything, so that an Echo that is
+// not allowed, or whose name is known to be taken, changes nothing.
 func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
 	config := r.config()
 	if found, err := r.readUpToDate(ctx, echo, config); found != nil || err != nil {
@@ -52,7 +52,7 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 	return found, nil
 }
 
-// readUpToDate returns the children of an Echo, nil if anything has changed since they were found to be as they are desired.
+// readUpToDate returns an Echo's children, nil if anything has changed since they were last found to match.
 func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config children.Config) ([]ensuredChild, error) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil, nil
@@ -71,8 +71,8 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 	return found, nil
 }
 
-// readBefore returns the children before anything is written. Only if nothing will be written, the API server is asked for those that the
-// cache does not hold: it responds to each write. The error of an Echo that is not allowed comes after all children were read.
+// readBefore returns the children before anything is written. It asks the API server for children that the cache does not hold only if
+// nothing will be written, because each write reveals them anyway. It reads all children before it reports that an Echo is not allowed.
 func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []children.Child) ([]ensuredChild, error) {
 	refused := r.Policy.Check(echo, desired...)
 	read := r.readCached
@@ -90,7 +90,7 @@ func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []ch
 // childReader reads a child of an Echo.
 type childReader func(context.Context, *v1.Echo, children.Child) (client.Object, error)
 
-// readAll returns the children as they exist. A name that is taken is an error, after all were read.
+// readAll returns the children as they exist. It reads all of them before it reports that a name is taken.
 func readAll(ctx context.Context, echo *v1.Echo, desired []children.Child, read childReader) ([]ensuredChild, error) {
 	var found []ensuredChild
 	var taken error
@@ -107,17 +107,17 @@ func readAll(ctx context.Context, echo *v1.Echo, desired []children.Child, read 
 	return found, taken
 }
 
-// read returns a child as it exists, nil if it does not, and a NameConflictError if its name is taken.
+// read returns a child, nil if it does not exist, and a NameConflictError if its name is taken.
 func (r *Reconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return r.ReadOwned(ctx, r.Client, echo, c)
 }
 
-// readCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
+// readCached returns a child from the cache, nil if the cache holds none that the Echo controls.
 func (r *Reconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return controllers.ReadControlled(ctx, r.Client, echo, c)
 }
 
-// ensureAll adds the finalizer and makes the children as they are desired.
+// ensureAll adds the finalizer and brings the children to their desired state.
 func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	if err := r.addFinalizer(ctx, echo); err != nil {
 		return err
@@ -133,12 +133,12 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure makes a child as it is desired. What the cache does not hold is created, which the API server refuses as a conflict if there is an
-// object of that name: only then it is asked what there is.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold, which the API server rejects as a conflict
+// if an object of that name exists. Only then does it read the object from the API server.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
-		r.memory.upToDate.Forget(c.child.Key) // it says that there is no such object
+		r.memory.upToDate.Forget(c.child.Key) // the last comparison lacked the object
 	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {
@@ -152,8 +152,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	return c.ensure(ctx, writer)
 }
 
-// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a reconcile that failed says that
-// there is none. If that fails, too, it is not known, and the error is returned.
+// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile says that there
+// is none. If that request fails, too, it returns the error.
 func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
 	if i < 0 || found[i].object() != nil {
@@ -168,7 +168,7 @@ func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []
 	return err
 }
 
-// addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
+// addFinalizer ensures that an Echo cannot vanish before its objects do. It does nothing if the Echo has the finalizer.
 func (r *Reconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil

@@ -18,12 +18,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler makes the objects of a cluster match its Echoes. All fields are required.
+// Reconciler makes a cluster's objects match its Echoes. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	// History records each reconcile.
 	History *history.History
-	// Gateways is what the cluster offers of Gateway API. It may be empty.
+	// Gateways holds what the cluster offers of Gateway API. It may be empty.
 	Gateways gatewayapi.API
 	// Labeled holds the pods with a companion label.
 	Labeled cache.Cache
@@ -36,7 +36,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile makes the objects of the Echo of a name match the Echo, if it exists.
+// Reconcile makes the objects of the named Echo match the Echo, if it exists.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return response, err
 }
 
-// forget drops what is held of an Echo that is gone.
+// forget drops what is held about an Echo that is gone.
 func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
 	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
@@ -80,8 +80,8 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 	return controllers.Result(next, failure)
 }
 
-// reconcileEcho makes the children of an Echo as they are desired and writes its status, even if the former failed. It returns when to look
-// again if no event arrives earlier, and what failed.
+// reconcileEcho brings an Echo's children to their desired state. Even if that fails, it writes the status. It returns when to reconcile
+// again if no event arrives earlier, and the failure.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
@@ -91,24 +91,24 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.classify(echo, err)
 	}
 	if failure != nil && failure.NoRetry || failure.IsRefused() {
-		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // an edit is not the only event that is waited for
+		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // not only an edit can end the failure
 	}
 	return report.Next, failure
 }
 
-// classify returns what the error of a reconcile calls for, and nil for nil.
+// classify returns what the error of a reconcile requires, and nil for nil.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }
 
-// config returns what the children of Echoes depend on.
+// config returns the configuration that the children of Echoes depend on.
 func (r *Reconciler) config() children.Config {
 	config := r.Config()
 	config.Served = r.Gateways.Served
 	return config
 }
 
-// wrote says that the reconcile of an Echo wrote an object.
+// wrote records that an Echo's reconcile wrote an object.
 func (r *Reconciler) wrote(echo client.ObjectKey, before, after client.Object) {
 	r.memory.expectations.Wrote(echo, before, after, r.Now())
 }

@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.Complete(r.Traces.Reconciler("echo", r))
 }
 
-// echoLog returns what makes the log of a reconcile from the log of the manager, as for all controllers with a main kind.
+// echoLog returns a function that derives a reconcile's log from the manager's, as for all controllers with a main kind.
 func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
 	return func(r *reconcile.Request) logr.Logger {
@@ -66,17 +66,17 @@ func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// podChanged selects the updates of pods that the status of an Echo reports.
+// podChanged selects the pod updates that change an Echo's status.
 func podChanged() predicate.Predicate { return controllers.Updated(status.PodDiffers) }
 
-// ownerChanged selects the updates of pods that can bring a companion.
+// ownerChanged selects the pod updates that can bring a companion.
 func ownerChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
 		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
 	})
 }
 
-// nodeChanged selects the updates of nodes that bring or end a problem.
+// nodeChanged selects the node updates that bring or end a problem.
 func nodeChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
 		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// documentedCodes returns what the table of exit codes says of each program: the meaning of each code that it can have.
+// documentedCodes returns what the table of exit codes says about each program: the meaning of each code that it can return.
 func documentedCodes(t *testing.T) map[string]map[int]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/commands.md")
@@ -48,7 +48,7 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 	return documented
 }
 
-// TestExitCodes runs the programs with each exit code that the documentation has for them.
+// TestExitCodes makes the programs end with each exit code that the documentation has for them.
 func TestExitCodes(t *testing.T) {
 	programs := map[string]string{}
 	for _, file := range build(t) {
@@ -90,7 +90,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodes_inTheHelp: the help of kubectl echo describes the exit codes in the words of the documentation.
+// TestExitCodes_inTheHelp checks that the help of kubectl echo describes the exit codes in the documentation's words.
 func TestExitCodes_inTheHelp(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
 		command, ok := strings.CutPrefix(name, "kubectl echo ")
@@ -128,17 +128,17 @@ func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string
 	return command, addresses
 }
 
-// stop stops a program by SIGTERM, and returns its exit code.
+// stop stops a program with SIGTERM, and returns its exit code.
 func stop(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = command.Wait() // what failed is in the exit code
+	_ = command.Wait() // the exit code says what failed
 	return command.ProcessState.ExitCode()
 }
 
-// apiServer has an Echo in the namespaces shop and broken, and a ready pod of it, whose port it forwards to an address.
+// apiServer has an Echo in the namespaces shop and broken, with a ready pod whose port it forwards to an address.
 type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.

@@ -65,8 +65,8 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// calledAs returns the command that runs a program, such as "kubectl echo". kubectl calls a plugin by its path in PATH. In its name, "-"
-// separates words, and "_" stands for "-".
+// calledAs returns the command with which a user called a program, such as "kubectl echo". kubectl calls a plugin by its path in PATH. In
+// its name, "-" separates words, and "_" stands for "-".
 func calledAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	words, isPlugin := strings.CutPrefix(name, "kubectl-")

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers from a cluster that has an object of each kind, and compares the files with the tables of the page: of
-// files, and of the kinds of objects.
+// TestFilesAreDocumented gathers from a cluster that has an object of each kind, and compares the files with the page's tables of files and
+// of kinds of objects.
 func TestFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestFilesAreDocumented(t *testing.T) {
 		t.Fatal(err, output)
 	}
 	written := filesIn(t, folder)
-	for _, file := range endpointFiles() { // which need a port-forward
+	for _, file := range endpointFiles() { // which require a port-forward
 		written = append(written, "namespaces/home/pods/manager/"+file)
 	}
 	var files, kinds []string
@@ -88,7 +88,7 @@ func everyKind(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// objectOf returns an object of a kind, of the operator or of an Echo.
+// objectOf returns an object of a kind that belongs to the operator or to an Echo.
 func objectOf(kind string, ofOperator bool) map[string]any {
 	metadata := map[string]any{"namespace": "team", "name": "web", "labels": map[string]any{"app.kubernetes.io/instance": "web"}}
 	switch {

@@ -50,7 +50,7 @@ const (
 	eventReporter = "echo-operator"
 	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that a stop may take.
 	shutdownTimeout = 6 * time.Second
-	// lastSpansTimeout is how long spans may be sent after that: no client waits for them.
+	// lastSpansTimeout is how long spans may be sent after that, when no client waits.
 	lastSpansTimeout = time.Second
 )
 
@@ -59,7 +59,7 @@ type Operator struct {
 	manager.Manager
 	Echoes     *echo.Reconciler
 	Companions *companion.Reconciler
-	// Memories drop what the reconcilers remember, one thing each. No decision depends on it, as tests/reliability shows.
+	// Memories are functions, each of which drops one memory of a reconciler. No decision depends on a memory, as tests/reliability shows.
 	Memories []func()
 
 	supervisor supervisor
@@ -69,7 +69,7 @@ type Operator struct {
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Options must be complete. ctx ends the questions to the cluster.
+// New assembles the operator. Options must be complete. ctx ends the requests that ask what the cluster offers.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -115,7 +115,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	return operator, addStatusAPI(operator.Manager, past, options)
 }
 
-// addManager makes the manager, and the lock if a leader is to be elected.
+// addManager creates the manager and, for leader election, the lock.
 func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options) error {
 	var err error
 	if options.LeaderElect {
@@ -130,7 +130,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
+// Start runs the operator until ctx ends or only a new process can continue. It returns nil if the operator ended in order.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -159,7 +159,7 @@ func (o *Operator) Start(ctx context.Context) error {
 	}
 }
 
-// newScheme returns the types that the operator reads and writes. All that Kubernetes has would take a tenth of its memory.
+// newScheme returns the types that the operator reads and writes. All of Kubernetes' types would take a tenth of its memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
@@ -206,7 +206,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	return monitors.SetupWithManager(o.Manager)
 }
 
-// addStatusAPI serves the status API on the endpoint of the metrics.
+// addStatusAPI serves the status API on the metrics endpoint.
 func addStatusAPI(mgr manager.Manager, past *history.History, options Options) error {
 	replica, err := os.Hostname()
 	if err != nil {
@@ -228,7 +228,7 @@ func addStatusAPI(mgr manager.Manager, past *history.History, options Options) e
 	return api.AddTo(mgr)
 }
 
-// leaseNamespace returns the namespace of the lease, which defaults to the namespace of the pod, and is empty outside of a cluster.
+// leaseNamespace returns the lease's namespace, which defaults to the pod's namespace and is empty outside a cluster.
 func leaseNamespace(options Options) string {
 	if options.LeaderElectionNamespace != "" {
 		return options.LeaderElectionNamespace
@@ -246,7 +246,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls),
 	}
-	if o.lock != nil { // it is not released by client-go, which would do that after a failed renewal, while the reconcilers still run
+	if o.lock != nil { // client-go does not release it: after a failed renewal, it would do so while the reconcilers still run
 		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
 	}
 	return all
@@ -268,8 +268,8 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
-// Deployment asks for the caches alone.
+// addProbes adds the probes. A namespace that is left out fails its own check, to inform people: the Deployment's readiness probe checks
+// only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 // Report is the result of a reconcile.
 type Report struct {
 	Status v1.EchoStatus
-	// Transitions are what changed since the status before, to be reported as events once Status is written.
+	// Transitions are the changes since the previous status, to report as events once Status is written.
 	Transitions []Transition
-	// Silent is true if the status stays as it is, and nothing is reported.
+	// Silent is true if the status does not change and nothing is reported.
 	Silent bool
-	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives earlier, zero if nothing depends on time.
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status as
-// it is and reports no transitions.
+// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status
+// unchanged and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
@@ -38,8 +38,8 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	}
 }
 
-// next returns when to look at an Echo again if no event arrives earlier, zero if only an event can change its status. A failure says more
-// than an exceeded deadline does, so that nothing depends on the deadline while there is one.
+// next returns the time until the next reconcile of an Echo if no event arrives earlier, zero if only an event can change its status. A
+// failure says more than an exceeded deadline does, so nothing depends on the deadline during a failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)
 	switch {
@@ -52,8 +52,8 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 	}
 }
 
-// untilNextLook returns when to look again at what is not watched, zero if all is: quotas that refuse companions, and children without
-// their label. They are watched again as soon as a reconcile has restored it, which it does not if the Echo is paused or cannot be applied.
+// untilNextLook returns the time until the next check of objects that are not watched, zero if all are: quotas that reject companions, and
+// children without their label. A reconcile restores the label, unless the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod
@@ -62,7 +62,7 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 }
 
 // EvaluateDeletion returns the report of a reconcile of an Echo that is being deleted. failure is nil if the reconcile succeeded. A silent
-// failure leaves the status as it is and reports no transitions.
+// failure leaves the status unchanged and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
@@ -86,14 +86,14 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	set(v1.ConditionReady, v.ready, v.readyReason, v.readyMessage())
 	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.rollout)
 	set(v1.ConditionDegraded, v.degraded, v.degradedReason, v.degradedMessage())
-	if v.isStalled(status, now) { // kstatus shows the message of this condition alone
+	if v.isStalled(status, now) { // kstatus shows only this condition's message
 		set(v1.ConditionStalled, metav1.ConditionTrue, v.readyReason, v.problem.String())
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
 	}
 }
 
-// SetCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
+// SetCondition sets a condition. The conditions always have the order in which the console shows them, whichever was set first.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}

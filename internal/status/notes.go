@@ -14,10 +14,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// maxLine is the longest note on a check or a companion, in bytes.
+// maxLine is the maximum length of a note on a check or a companion, in bytes.
 const maxLine = 220
 
-// notesOn returns sentences on what a user should know of an Echo, and what does not affect its conditions.
+// notesOn returns sentences that a user should know about an Echo but that do not affect its conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
 	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
@@ -31,7 +31,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
 }
 
-// policyNote returns what the NetworkPolicy of an Echo drops although the spec leads it in, and what to change.
+// policyNote returns which traffic an Echo's NetworkPolicy drops although the spec exposes the Echo to it, and what to change.
 func policyNote(echo *v1.Echo) string {
 	dropped := desired.DroppedTraffic(echo)
 	if len(dropped) == 0 {
@@ -41,7 +41,8 @@ func policyNote(echo *v1.Echo) string {
 		strings.Join(dropped, " and "))
 }
 
-// ingressNote returns why no request can come through the Ingress, empty if nothing is known. Controllers of Ingresses set the address.
+// ingressNote returns why no request can come through the Ingress, empty if nothing is known to be wrong. Ingress controllers set the
+// address.
 func ingressNote(echo *v1.Echo, seen Observation) string {
 	switch ingress := seen.Ingress; {
 	case seen.NoRoute != "":
@@ -55,7 +56,7 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
-// companionNote returns why the API server rejects a companion, empty if none is missing or if the error may be over soon.
+// companionNote returns why the API server rejects a companion, empty if none is missing or if the error is transient.
 func companionNote(seen Observation) string {
 	if err := seen.CompanionError; !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) {
 		return ""
@@ -63,8 +64,8 @@ func companionNote(seen Observation) string {
 	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
-// checkNote returns the worst result of the checks of an Echo, empty if all have passed. The status before this reconcile has it: checks have
-// a reconciler of their own, and each result starts a reconcile.
+// checkNote returns the worst result of an Echo's checks, empty if all have passed. It uses the previous status: checks have their own
+// reconciler, and each result starts a reconcile.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

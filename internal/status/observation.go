@@ -10,14 +10,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Observation is what a reconcile saw and did. It is meaningful even if the reconcile failed: what is nil is unknown or does not exist.
+// Observation holds what a reconcile saw and did. It is meaningful even if the reconcile failed: an object that is nil is unknown or does
+// not exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Ingress    *networkingv1.Ingress
 	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile created it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label that watches select, so that no event reports its changes.
+	// Unwatched is true if a child lost the label by which watches select it, so that no event reports its changes.
 	Unwatched bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
@@ -26,32 +27,32 @@ type Observation struct {
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
 	GRPCRoute *gatewayv1.GRPCRoute
-	// BackendTLSPolicy is how Gateways connect to the pods, nil if they do not use TLS.
+	// BackendTLSPolicy says how Gateways connect to the pods. It is nil if they do not use TLS.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways routing.Gateways
-	// GatewaysUnknown is true if the cluster did not report what it serves of Gateway API.
+	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
-	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.
+	// GatewaysRefused says why the operator may not read Gateways. It is empty if the operator may, or if there are none.
 	GatewaysRefused string
-	// Unserved are the kinds of Gateway API that the Echo requires and the operator cannot use.
+	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
-	// NoRoute is why OpenShift creates no Route for the Ingress, empty if it creates one or if there are no Routes.
+	// NoRoute says why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates one or if there are no Routes.
 	NoRoute string
-	// CompanionError is why a companion that a pod requests cannot be created now, nil if it can or none is missing.
+	// CompanionError is why a companion that a pod requests cannot be created now, nil if it can be or none is missing.
 	CompanionError error
 	// Changes are the objects that the reconcile wrote.
 	Changes []Change
-	// AmbiguousWrites are the writes that failed, and may have been done all the same.
+	// AmbiguousWrites are the writes that failed but may have taken effect.
 	AmbiguousWrites []Attempt
 	// Unchanged are the children that did not have to be changed, by kind.
 	Unchanged map[string]client.Object
 }
 
-// Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
+// Unserved is a kind that the operator cannot use. Refused says why it may not, and is empty if the cluster does not serve the kind.
 type Unserved struct{ Kind, Refused string }
 
-// Attempt is a write of a child of a kind that failed. Before is nil if it would have created the child.
+// Attempt is a failed write of a child of a kind. Before is nil if it would have created the child.
 type Attempt struct {
 	Kind   string
 	Before client.Object
@@ -61,7 +62,7 @@ type Attempt struct {
 // Change is one object that a reconcile created or corrected. Before is nil if it was created.
 type Change struct{ Before, After client.Object }
 
-// Record keeps an object if the status is made from it.
+// Record keeps an object if the status depends on it.
 func (o *Observation) Record(object client.Object) {
 	switch object := object.(type) {
 	case *appsv1.Deployment:
@@ -87,7 +88,7 @@ func (o *Observation) MarkUnchanged(kind string, live client.Object) {
 	o.Unchanged[kind] = live
 }
 
-// routes returns the routes of an Echo that exist.
+// routes returns an Echo's routes that exist.
 func (o *Observation) routes() []client.Object {
 	var routes []client.Object
 	if o.HTTPRoute != nil {
