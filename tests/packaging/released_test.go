@@ -4,22 +4,27 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"debug/buildinfo"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// released is an image in a release for a platform, or an archive.
+// released is an image in a release for a platform, or an archive, with the digest of the manifest or the archive.
 type released struct {
-	name  string
-	files map[string][]byte
+	name, digest string
+	files        map[string][]byte
 }
 
 // releasedImages returns the images that `make release` built for each platform. Without a release, it skips the test.
@@ -52,8 +57,25 @@ func releasedImages(t *testing.T) []released {
 			for _, layer := range manifest.Layers {
 				unpack(t, blob(layer.Digest), files)
 			}
-			all = append(all, released{path.Base(layout) + " for " + image.Platform.Architecture, files})
+			all = append(all, released{path.Base(layout) + "_linux_" + image.Platform.Architecture, image.Digest, files})
 		}
+	}
+	return all
+}
+
+// releasedArchives returns the archives of `make release`.
+func releasedArchives(t *testing.T) []released {
+	t.Helper()
+	archives, err := filepath.Glob(inProject("dist", "archives", "*.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []released
+	for _, file := range archives {
+		archive, files := []byte(content(t, file)), map[string][]byte{}
+		unpack(t, archive, files)
+		digest := sha256.Sum256(archive)
+		all = append(all, released{strings.TrimSuffix(path.Base(file), ".tar.gz"), "sha256:" + hex.EncodeToString(digest[:]), files})
 	}
 	return all
 }
@@ -79,16 +101,19 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the modules that all programs contain, as PATH@VERSION, and the Go version.
+// linked returns the modules that all programs contain, without the project, as PATH@VERSION, and the Go version.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {
 		info, err := buildinfo.Read(bytes.NewReader(file))
-		if err != nil { // not a program
+		if err != nil { // no program
 			continue
 		}
 		modules = append(modules, info.GoVersion)
-		for _, module := range info.Deps {
+		for _, module := range append(info.Deps, &info.Main) {
+			if module.Path == "github.com/echo-operator/echo-operator" {
+				continue
+			}
 			if module.Replace != nil {
 				module = module.Replace
 			}
@@ -99,24 +124,61 @@ func (r released) linked() []string {
 	return slices.Compact(modules)
 }
 
-// TestReleasedImages_haveNotices compares the notices in each image with the linked modules. Licenses require that notices accompany
+// TestReleased_haveNotices compares the notices in each image and archive with the linked modules. Licenses require that notices accompany
 // programs.
-func TestReleasedImages_haveNotices(t *testing.T) {
-	for _, image := range releasedImages(t) {
+func TestReleased_haveNotices(t *testing.T) {
+	for _, each := range append(releasedImages(t), releasedArchives(t)...) {
+		folder := ""
+		if _, isImage := each.files["licenses/LICENSE"]; isImage {
+			folder = "licenses/"
+		}
 		var got []string
-		for _, name := range regexp.MustCompile(`(?m)^(\S+[@.]\S+) \S+$`).FindAllSubmatch(image.files["licenses/NOTICES"], -1) {
+		for _, name := range regexp.MustCompile(`(?m)^(\S+[@.]\S+) \S+$`).FindAllSubmatch(each.files[folder+"NOTICES"], -1) {
 			got = append(got, string(name[1]))
 		}
 		slices.Sort(got)
-		if got, want := slices.Compact(got), image.linked(); !slices.Equal(got, want) {
-			t.Errorf("%s has notices of\n%q\nand the modules\n%q", image.name, got, want)
+		if diff := cmp.Diff(each.linked(), slices.Compact(got)); diff != "" {
+			t.Errorf("%s has other notices (+) than modules (-):\n%s", each.name, diff)
 		}
-		isBundle := strings.HasPrefix(image.name, "echo-operator-bundle") // without programs
+		isBundle := strings.HasPrefix(each.name, "echo-operator-bundle") // without programs
 		if isBundle != (len(got) == 0) {
-			t.Errorf("%s has %d notices", image.name, len(got))
+			t.Errorf("%s has %d notices", each.name, len(got))
 		}
-		if license := string(image.files["licenses/LICENSE"]); !isBundle && license != text(t, "LICENSE") {
-			t.Errorf("%s has the license %q", image.name, license)
+		if license := string(each.files[folder+"LICENSE"]); !isBundle && license != text(t, "LICENSE") {
+			t.Errorf("%s has the license %q", each.name, license)
+		}
+	}
+}
+
+// TestReleasedBills_listWhatIsLinked compares the bills of materials that `make sbom` wrote with the linked modules.
+func TestReleasedBills_listWhatIsLinked(t *testing.T) {
+	if _, err := os.Stat(inProject("dist", "sbom")); err != nil {
+		t.Skip("make sbom writes them")
+	}
+	for _, each := range append(releasedImages(t), releasedArchives(t)...) {
+		bill := read[struct {
+			DocumentNamespace string
+			CreationInfo      struct{ Created string }
+			Packages          []struct{ Name, VersionInfo, SPDXID string }
+		}](t, "dist", "sbom", each.name+".spdx.json")
+		if !strings.HasSuffix(bill.DocumentNamespace, "@"+each.digest) || bill.CreationInfo.Created != created(t) {
+			t.Errorf("%s has the digest %s, but its bill is of %s, %s", each.name, each.digest, bill.DocumentNamespace, bill.CreationInfo.Created)
+		}
+		var got []string
+		for _, module := range bill.Packages {
+			switch {
+			case !strings.HasPrefix(module.SPDXID, "SPDXRef-Package-go-module-"):
+			case module.Name == "stdlib":
+				got = append(got, module.VersionInfo)
+			case module.Name != "github.com/echo-operator/echo-operator":
+				got = append(got, module.Name+"@"+module.VersionInfo)
+			case module.VersionInfo != "v"+version(t):
+				t.Errorf("%s has the version %s of the project", each.name, module.VersionInfo)
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(each.linked(), slices.Compact(got)); diff != "" {
+			t.Errorf("the bill of %s lists other modules (+) than are linked (-):\n%s", each.name, diff)
 		}
 	}
 }

@@ -10,8 +10,13 @@ next-version: ## Prepare the tree for VERSION, the next version to release.
 	@tools/release/open-version "$(VERSION)"
 	@$(MAKE) --no-print-directory bundle catalog
 
+.PHONY: sbom
+sbom: ## Write bills of materials of the images and archives of `make release`, as SPDX, to dist/sbom. 5 minutes to build syft.
+	@tools/make/sbom "$(VERSION)"
+
 .PHONY: push-release push-release-images
-push-release: push-release-images ## Push the images and the chart of `make release` to quay.io/echo-operator, or to REGISTRY.
+push-release: sbom push-release-images ## Push the images, their bills of materials and the chart of `make release` to quay.io/echo-operator, or to REGISTRY.
+	@tools/make/push-sboms "$(VERSION)" "$(or $(REGISTRY),quay.io/echo-operator)"
 	@tools/make/push-chart "dist/echo-operator-$(VERSION).tgz" "$(or $(REGISTRY),quay.io/echo-operator)"
 push-release-images:
 	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: no images found: run 'make release' first"; exit 1; }

@@ -54,7 +54,7 @@ func run(out io.Writer, arguments []string) error {
 	return err
 }
 
-// linked returns the modules in programs, as PATH@VERSION.
+// linked returns the modules in programs, as PATH@VERSION. The project has a license of its own.
 func linked(programs []string) ([]string, error) {
 	var modules []string
 	for _, program := range programs {
@@ -62,7 +62,10 @@ func linked(programs []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, module := range info.Deps {
+		for _, module := range append(info.Deps, &info.Main) {
+			if module.Path == "github.com/echo-operator/echo-operator" {
+				continue
+			}
 			if module.Replace != nil {
 				module = module.Replace
 			}
