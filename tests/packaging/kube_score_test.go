@@ -16,8 +16,8 @@ import (
 
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
-// TestKubeScore compares what kube-score remarks on the manifests and on what an Echo makes with the table of answers in
-// docs/explanation/security.md: no remark lacks an answer, and no answer lacks its remark.
+// TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the table of answers in
+// docs/explanation/security.md: each remark has an answer, and each answer has its remark.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")
@@ -40,7 +40,7 @@ func TestKubeScore(t *testing.T) {
 	}
 }
 
-// answers returns the remarks in the table of docs/explanation/security.md, by what they are about.
+// answers returns the remarks in the table in docs/explanation/security.md, by subject.
 func answers(t *testing.T) map[string][]string {
 	t.Helper()
 	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Remarks of kube-score\n")
@@ -59,7 +59,7 @@ func answers(t *testing.T) map[string][]string {
 	return answered
 }
 
-// remarks returns what kube-score remarks on manifests, once each.
+// remarks returns kube-score's remarks on manifests, once each.
 func remarks(t *testing.T, manifests string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")

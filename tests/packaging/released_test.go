@@ -101,7 +101,7 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the modules that all programs contain, without the project, as PATH@VERSION, and the Go version.
+// linked returns the modules that all programs contain, except the project, as PATH@VERSION, and the Go version.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {

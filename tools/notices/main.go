@@ -54,7 +54,7 @@ func run(out io.Writer, arguments []string) error {
 	return err
 }
 
-// linked returns the modules in programs, as PATH@VERSION. The project has a license of its own.
+// linked returns the modules in programs, as PATH@VERSION. The project has its own license.
 func linked(programs []string) ([]string, error) {
 	var modules []string
 	for _, program := range programs {

@@ -1,9 +1,9 @@
-// Sbom writes the bills of materials of a release as SPDX, by syft: one for each archive, and one for each platform of each image. The same
-// images and archives give the same files.
+// Sbom writes the bills of materials of a release as SPDX, using syft: one for each archive, and one for each platform of each image. The
+// same images and archives produce the same files.
 //
 // usage: sbom VERSION CREATED FOLDER SOURCE [SOURCE...]
 //
-// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a folder with an image as OCI layout. The files are written to
+// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a folder with an image in OCI layout. The files are written to
 // FOLDER: ARCHIVE.spdx.json, and IMAGE_OS_ARCHITECTURE.spdx.json.
 package main
 
@@ -98,7 +98,7 @@ func things(path string) ([]thing, error) {
 	return all, nil
 }
 
-// bill returns the bill of materials. Its namespace has the digest of the image or the archive.
+// bill returns the bill of materials. Its namespace contains the digest of the image or the archive.
 func (t thing) bill(ctx context.Context, version, created string) ([]byte, error) {
 	config := syft.DefaultGetSourceConfig().WithAlias(source.Alias{Name: t.name, Version: version})
 	if t.platform != nil {
@@ -125,8 +125,8 @@ func (t thing) bill(ctx context.Context, version, created string) ([]byte, error
 	return json.MarshalIndent(document, "", " ")
 }
 
-// settings returns what syft looks for: programs in Go, and the shell and busybox of must-gather, are all that ships. The module cache has
-// the licenses, and the linker has written the version of the project into its programs.
+// settings returns what syft looks for: everything that ships is a Go program, or the shell and busybox in must-gather. The module cache
+// contains the licenses, and the linker has written the project's version into its programs.
 func settings() *syft.CreateSBOMConfig {
 	modules := golang.DefaultCatalogerConfig().WithSearchLocalModCacheLicenses(true)
 	modules.MainModuleVersion.FromContents = true
