@@ -63,7 +63,7 @@ FROM base AS must-gather
 LABEL name="echo-operator-must-gather" \
       summary="Collects what helps to find out what is wrong with the Echo Operator" \
       description="The image for oc adm must-gather --image. Secrets, values of environment variables and bodies are left out." \
-      org.opencontainers.image.licenses="Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later"
+      org.opencontainers.image.licenses="Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later AND LGPL-2.1-or-later"
 COPY --from=shell /out/must-gather/ /
 COPY --from=build /out/program /usr/bin/gather
 COPY cmd/must-gather/setsid /usr/bin/setsid

@@ -114,7 +114,7 @@ tools: ## Build all tools. Other targets build the tools that they need automati
 
 .PHONY: clean
 clean: ## Remove all build results. Tools are rebuilt when they are needed.
-	rm -rf bin dist $(foreach folder,tools vulndb images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
+	rm -rf bin dist $(foreach folder,tools debian vulndb images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
 
 ##@ Development
 

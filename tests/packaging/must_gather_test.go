@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -106,4 +108,54 @@ func runIn(t *testing.T, root, script string) string {
 		t.Fatalf("%s: %v", script, err)
 	}
 	return string(output)
+}
+
+// TestMustGatherPackages checks the pins: two packages for each architecture, and the sources of all that they contain.
+func TestMustGatherPackages(t *testing.T) {
+	pins := text(t, "cmd", "must-gather", "packages")
+	line := regexp.MustCompile(`(?m)^(\w+) [0-9a-f]{64} debian(?:-security)?/pool/\S+/([^/\s_]+)_(\S+)$`)
+	of := map[string][]string{}
+	for _, found := range line.FindAllStringSubmatch(pins, -1) {
+		of[found[1]] = append(of[found[1]], found[2])
+	}
+	want := map[string][]string{"source": {"bash", "busybox", "glibc"}}
+	for _, architecture := range []string{"amd64", "arm64", "ppc64el", "s390x"} {
+		want[architecture] = []string{"bash-static", "busybox-static"}
+	}
+	for kind, names := range of {
+		slices.Sort(names)
+		of[kind] = slices.Compact(names)
+	}
+	if !reflect.DeepEqual(of, want) || strings.Count(pins, ".dsc\n") != 3 || strings.Count(pins, ".orig.tar.") != 3 {
+		t.Errorf("the pins are of %v, want %v", of, want)
+	}
+}
+
+// TestDebianFiles checks that a pinned file is taken from the cache, and that the pin of a file that is not served is named.
+func TestDebianFiles(t *testing.T) {
+	if _, err := os.Stat("/usr/lib/apt/apt-helper"); err != nil {
+		t.Skip("this is not Debian")
+	}
+	root := t.TempDir()
+	symlink(t, inProject("tools"), filepath.Join(root, "tools"))
+	pins := "# a comment\namd64 abc debian/pool/a/a_1.deb\nsource def debian/pool/none/b_1.dsc\n"
+	write(t, filepath.Join(root, "cmd", "must-gather", "packages"), pins)
+	write(t, filepath.Join(root, ".cache", "debian", "abc"), "of the cache")
+	run := func(arguments ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), filepath.Join(root, "tools", "make", "debian-files"), arguments...)
+		command.Dir, command.Env = root, append(os.Environ(), "CACHE="+filepath.Join(root, ".cache"))
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	if output, err := run("amd64", filepath.Join(root, "out")); err != nil ||
+		content(t, filepath.Join(root, "out", "a_1.deb")) != "of the cache" {
+		t.Errorf("%v: %s", err, output)
+	}
+	if output, err := run("source", filepath.Join(root, "out"), "a_*"); err != nil {
+		t.Errorf("it fetches what does not match: %v: %s", err, output)
+	}
+	const refusal = "debian-files: debian/pool/none/b_1.dsc is not served as pinned: change its pin in cmd/must-gather/packages"
+	if output, err := run("source", filepath.Join(root, "out")); err == nil || !strings.Contains(output, refusal) {
+		t.Errorf("%v: %s", err, output)
+	}
 }

@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,13 +18,23 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 	}
 }
 
-// TestImagesForMirrors: a disconnected cluster mirrors only the related images, and the operator must know their names.
+// TestImagesForMirrors: a disconnected cluster mirrors only the related images, and the operator must know their names. People run the
+// must-gather image; a release is without it if it was left out.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
 	var related, known []string
+	mustGather := false
 	for _, image := range csv.Spec.RelatedImages {
+		if strings.HasPrefix(image.Image, "quay.io/echo-operator/echo-operator-must-gather") {
+			mustGather = true
+			continue
+		}
 		related = append(related, image.Image)
+	}
+	if digests, err := os.ReadFile(inProject("config", "manifests", "digests")); mustGather != (os.IsNotExist(err) ||
+		strings.Contains(string(digests), "/echo-operator-must-gather@")) {
+		t.Errorf("must-gather is among the related images: %t, want the opposite", mustGather)
 	}
 	for _, variable := range container.Env {
 		if strings.HasPrefix(variable.Name, "RELATED_IMAGE_") {

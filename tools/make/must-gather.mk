@@ -14,6 +14,10 @@ must-gather-files:
 must-gather-image: must-gather-files ## Build the image for `oc adm must-gather --image` and push it, as `make images` does. Requires Debian.
 	@tools/make/push-image echo-operator-must-gather
 
+.PHONY: update-must-gather
+update-must-gather: ## Pin the newest packages of Debian 12 for that image. Requires Debian.
+	@pins=$$(tools/make/must-gather-pins); echo "$$pins" >cmd/must-gather/packages
+
 .PHONY: test-must-gather-image
 test-must-gather-image: override PLATFORMS := linux/$(GOARCH)
 test-must-gather-image: must-gather-files ## Check the contents of that image, and run in it what oc runs. Requires Debian, and root.

@@ -1,11 +1,11 @@
 // finish-bundle completes a bundle that operator-sdk has generated, and makes it reproducible.
 //
-// usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT      (in the root of the project)
+// usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT [MUST_GATHER]      (in the root of the project)
 //
 // CSV is the bundle's ClusterServiceVersion, and BASE the one from which it was generated. CSV gets the creation date of BASE, the icon in
 // the SVG file ICON, the spec descriptors in the YAML file DESCRIPTORS, help texts, and a status for each example but the first. OPENSHIFT,
 // such as v4.17, is the first OpenShift version that the bundle supports; it is written to bundle/metadata/annotations.yaml and
-// bundle.Dockerfile.
+// bundle.Dockerfile. MUST_GATHER is an image that mirrors need although no pod runs it.
 package main
 
 import (
@@ -21,11 +21,15 @@ import (
 const versionsLabel = "com.redhat.openshift.versions"
 
 func main() {
-	if len(os.Args) != 6 {
-		fmt.Fprintln(os.Stderr, "usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT")
+	if len(os.Args) < 6 || len(os.Args) > 7 {
+		fmt.Fprintln(os.Stderr, "usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT [MUST_GATHER]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+	err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5])
+	if err == nil && len(os.Args) == 7 {
+		err = edit(os.Args[1], addRelatedImage("must-gather", os.Args[6]))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "finish-bundle: "+err.Error())
 		os.Exit(1)
 	}
@@ -76,6 +80,12 @@ func finishCSV(csv, base, icon, descriptors string) error {
 	described := func(csv *yaml.RNode) (*yaml.RNode, error) { return csv, describe(csv, more) }
 	return edit(csv, yaml.SetAnnotation("createdAt", created), yaml.Tee(yaml.Lookup("spec"), yaml.SetField("icon", icons)),
 		yaml.FilterFunc(described), yaml.FilterFunc(addStatuses))
+}
+
+// addRelatedImage adds an image to those that mirrors copy.
+func addRelatedImage(name, image string) yaml.Filter {
+	item := yaml.NewMapRNode(&map[string]string{"image": image, "name": name})
+	return yaml.Tee(yaml.Lookup("spec", "relatedImages"), yaml.Append(item.YNode()))
 }
 
 // addStatuses adds the status of a Ready Echo to each example but the first, as scorecard suggests. The OpenShift console shows and posts
