@@ -58,7 +58,7 @@ func newEchoes(now func() time.Time) *Echoes {
 		now: now, last: map[types.NamespacedName]report{}, pending: map[types.NamespacedName]change{},
 		readyDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    prefix + "ready_duration_seconds",
-			Help:    "Time from a change of the spec of an Echo, or its creation, until it is ready.",
+			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
 			// A server that requests native histograms gets one whose buckets are 10 % apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,

@@ -34,13 +34,13 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	}
 	flags := pflag.NewFlagSet("gather", pflag.ContinueOnError)
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the `NAMESPACES` of the Echoes, separated by commas; not set: all")
-	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the `NAMESPACE` of the operator; not set: it is searched for")
+	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the operator's `NAMESPACE`; found automatically if not set")
 	flags.StringVar(&o.folder, "dest-dir", folder, "the `FOLDER` to write to")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
 		"how long to read at most, a `DURATION` such as 90s; what was read until then is written")
 	flags.StringVar(&o.metricsAccount, "metrics-account", "",
-		"a service account, as `NAMESPACE/NAME`, that may read the metrics of the operator: "+
-			"a token of ten minutes is requested for it. In a pod its own token is used; elsewhere the metrics are not read without this flag")
+		"a service account, as `NAMESPACE/NAME`, that may read the operator's metrics: "+
+			"must-gather requests a token for ten minutes. In a pod, it uses the pod's token; elsewhere, it reads no metrics without this flag")
 	err := commandline.Parse(flags, usage, version, arguments, out)
 	if err == nil && flags.NArg() > 0 {
 		err = &commandline.UsageError{Usage: usage, Err: fmt.Errorf("unknown argument %q", flags.Arg(0))}

@@ -25,7 +25,7 @@ type missingRights map[string][]string
 // in describes the rights that are missing in a namespace, and what to do.
 func (m missingRights) in(namespace string) string {
 	return fmt.Sprintf(
-		"the operator may not %s in namespace %s: create a RoleBinding in it that grants its service account the role of the operator",
+		"the operator may not %s in namespace %s: create a RoleBinding in it that grants the operator's role to its service account",
 		strings.Join(m[namespace], ", "), namespace)
 }
 

@@ -70,7 +70,7 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 	}
 	if profile.Refused != "" {
 		ctrl.Log.Info(
-			"The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right and restart it.",
+			"The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right, then restart it.",
 			"cause", profile.Refused)
 	}
 	return profile, nil

@@ -63,7 +63,7 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
 		return []Transition{{v.routes.reason, actionReconcile, v.routes.problem.String()}}
 	case before && v.degraded != metav1.ConditionTrue && !v.final && v.routed:
-		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Gateways of the Echo use its routes again."}}
+		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Echo's Gateways use its routes again."}}
 	default:
 		return nil
 	}

@@ -97,7 +97,7 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 	case echopod.ContainerName:
 		advice = "Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	case desired.CheckContainer:
-		advice = "Ask an administrator to check RELATED_IMAGE_PATHCHECK of the operator, or set spec.imagePullSecrets."
+		advice = "Ask an administrator to check the operator's RELATED_IMAGE_PATHCHECK, or set spec.imagePullSecrets."
 	}
 	waits := strings.HasPrefix(words, "Back-off pulling image")
 	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(words), problem: message.Problem{

@@ -55,9 +55,9 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 // reportTo makes the libraries log the errors that they cannot return, without the values of settings: headers may be secret.
 func reportTo(log logr.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Error(err, "Spans are lost, or a setting of OpenTelemetry is not valid.")
+		log.Error(err, "Spans are lost, or an OpenTelemetry setting is invalid.")
 	}))
-	otel.SetLogger(funcr.New(func(_, problem string) { log.Info("A setting of OpenTelemetry is not valid.", "problem", problem) },
+	otel.SetLogger(funcr.New(func(_, problem string) { log.Info("An OpenTelemetry setting is invalid.", "problem", problem) },
 		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
 

@@ -53,7 +53,7 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 			Message: "The check has the field address, which the operator does not allow", Advice: advice}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The field url of the check is %s, but the operator allows only the URLs of the Echo", check.URL), Advice: advice}
+			Message: fmt.Sprintf("The check's url field is %s, but the operator allows only the URLs of the Echo", check.URL), Advice: advice}
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (r Runs) whyNoVerdict() string {
 	if problem := status.PodProblem(&newest); problem != (message.Problem{}) {
 		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the name differs from run to run
 	}
-	return "its pod did not finish in time. Check the log and the events of the pod."
+	return "its pod did not finish in time. Check the pod's log and events."
 }
 
 // podsOfLast returns the pods of the run that was last due, except the ones that succeeded.

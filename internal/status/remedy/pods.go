@@ -47,7 +47,7 @@ func Creation(message string) string {
 		{"per Container", limitRange}, {"per Pod", limitRange},
 		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
 		{webhookFailed, webhookAdvice + "Kubernetes retries automatically."},
-		{"status unknown for quota", "Wait until Kubernetes has computed the usage of the quota. It retries automatically."},
+		{"status unknown for quota", "Wait until Kubernetes has computed the quota's usage. It retries automatically."},
 		{"denied", policy},
 	}, "Change the Echo accordingly, or ask an administrator of the cluster.")
 }
@@ -56,7 +56,7 @@ const (
 	// webhookFailed are the API server's words for a webhook that it cannot call, and webhookAdvice begins the advice for that case.
 	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
 	// limitRange says what to do about k8s.io/kubernetes/plugin/pkg/admission/limitranger.
-	limitRange = "Change spec.resources so that it fits the LimitRange of the namespace."
+	limitRange = "Change spec.resources to fit the namespace's LimitRange."
 	// policy says what to do about a denial by a webhook or a policy.
 	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
 )
