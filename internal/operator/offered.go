@@ -66,7 +66,7 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 		return last == nil, nil
 	})
 	if last != nil {
-		return profile, fmt.Errorf("reading the TLS profile of the cluster: %w", last)
+		return profile, fmt.Errorf("asking for the TLS profile of the cluster: %w", last)
 	}
 	if profile.Refused != "" {
 		ctrl.Log.Info(
