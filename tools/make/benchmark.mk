@@ -12,7 +12,7 @@ benchmark-programs: build
 benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart the operator with 2,000. 25 minutes.
 	@$(call benchmark_operator,operator)
 benchmark-scale: benchmark-programs ## Restart the operator with 10,000 Echoes, and measure it with 20,000 simulated pods. Hours.
-	@$(call benchmark_operator,operator-scale,-only=restart$(comma)cluster$(comma)few$(comma)many -large=10000 -cluster=10000)
+	@$(call benchmark_operator,operator-scale,-only=restart$(comma)cluster$(comma)few$(comma)many -large=10000 -cluster=10000 -kubernetes=$(call tool,kubernetes))
 
 .PHONY: benchmark-timeline
 benchmark-timeline: ## Measure how the time until an Echo is ready is spent, on the test cluster. 15 minutes. Requires root, or KUBECONFIG and REGISTRY.

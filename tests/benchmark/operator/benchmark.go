@@ -16,6 +16,7 @@ import (
 // benchmark is a run of the benchmark.
 type benchmark struct {
 	manager, raw     string // paths of the programs
+	kubernetes       string // the folder of the Kubernetes controllers
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none
 	only             string

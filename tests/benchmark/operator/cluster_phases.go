@@ -46,7 +46,7 @@ func (b *benchmark) cluster(ctx context.Context) error {
 
 func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err error) {
 	b.say("starting a cluster with %d nodes", testbed.NodesFor(n))
-	c, err := testbed.StartCluster(ctx, n)
+	c, err := testbed.StartCluster(ctx, b.kubernetes, n)
 	if err != nil {
 		return err
 	}

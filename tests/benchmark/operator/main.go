@@ -58,6 +58,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
+	flags.StringVar(&b.kubernetes, "kubernetes", "", "the folder of kube-controller-manager and kube-scheduler, which the measurement cluster requires")
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")

@@ -34,31 +34,22 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// emulatedVersion is the release that the Kubernetes programs emulate: the last one in which allocateFromBitmap is a choice.
-const emulatedVersion = "1.33"
-
-// allocateFromBitmap makes the API server allocate Service addresses as before 1.33. Since 1.33, it lists the addresses of all Services
-// twice for each new one, one request after the other (Allocator.Used in pkg/registry/core/service/ipallocator): with thousands of
-// Services, that would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
-func allocateFromBitmap(server *envtest.APIServer) {
-	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
-}
-
 // Cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
 type Cluster struct {
 	*ControlPlane
+	kubernetes   string // the folder of the programs of Kubernetes
 	programs     []*Program // besides those of the control plane
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with nodes for the pods of a number of Echoes.
-func StartCluster(ctx context.Context, echoes int) (_ *Cluster, err error) {
-	p, err := startControlPlaneWith(ctx, allocateFromBitmap)
+// StartCluster starts a cluster with nodes for the pods of a number of Echoes. kubernetes is the folder of its controllers and scheduler.
+func StartCluster(ctx context.Context, kubernetes string, echoes int) (_ *Cluster, err error) {
+	p, err := StartControlPlane(ctx)
 	if err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(ctx)
-	c := &Cluster{ControlPlane: p, stopKubelets: stop}
+	c := &Cluster{ControlPlane: p, kubernetes: kubernetes, stopKubelets: stop}
 	defer func() {
 		if err != nil {
 			err = errors.Join(c.Failure(err), c.Stop())
@@ -119,10 +110,10 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 	if err := c.addUser(user); err != nil {
 		return err
 	}
-	return c.launch(ctx, c.kubernetes("kube-controller-manager"), "--kubeconfig="+c.Kubeconfig(user), "--use-service-account-credentials",
+	return c.launch(ctx, filepath.Join(c.kubernetes, "kube-controller-manager"), "--kubeconfig="+c.Kubeconfig(user), "--use-service-account-credentials",
 		"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller",
 		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20", "--concurrent-gc-syncs=20",
-		"--emulated-version="+emulatedVersion, "--kube-api-qps=5000", "--kube-api-burst=5000", "--leader-elect=false", "--secure-port=0")
+		"--kube-api-qps=5000", "--kube-api-burst=5000", "--leader-elect=false", "--secure-port=0")
 }
 
 func (c *Cluster) startScheduler(ctx context.Context) error {
@@ -134,7 +125,7 @@ func (c *Cluster) startScheduler(ctx context.Context) error {
 	if err := os.WriteFile(config, fmt.Appendf(nil, schedulerConfig, c.Kubeconfig(user)), 0o600); err != nil {
 		return err
 	}
-	return c.launch(ctx, c.kubernetes("kube-scheduler"), "--config="+config, "--emulated-version="+emulatedVersion, "--secure-port=0")
+	return c.launch(ctx, filepath.Join(c.kubernetes, "kube-scheduler"), "--config="+config, "--secure-port=0")
 }
 
 // addUser adds a user and writes its kubeconfig.
@@ -148,11 +139,6 @@ func (c *Cluster) addUser(name string, groups ...string) error {
 		return err
 	}
 	return os.WriteFile(c.Kubeconfig(name), kubeconfig, 0o600)
-}
-
-// kubernetes returns the path of a program that is built together with the API server.
-func (c *Cluster) kubernetes(name string) string {
-	return filepath.Join(filepath.Dir(c.Env.ControlPlane.APIServer.Path), name)
 }
 
 // launch starts a program that ends with the cluster.

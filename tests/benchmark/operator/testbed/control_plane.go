@@ -55,12 +55,7 @@ type ControlPlane struct {
 }
 
 // StartControlPlane starts an empty control plane. It creates a folder for the files of its users.
-func StartControlPlane(ctx context.Context) (*ControlPlane, error) {
-	return startControlPlaneWith(ctx, func(*envtest.APIServer) {})
-}
-
-// startControlPlaneWith starts such a control plane with additional API server arguments.
-func startControlPlaneWith(ctx context.Context, configure func(*envtest.APIServer)) (_ *ControlPlane, err error) {
+func StartControlPlane(ctx context.Context) (_ *ControlPlane, err error) {
 	p := &ControlPlane{}
 	defer func() {
 		if err != nil {
@@ -70,7 +65,7 @@ func startControlPlaneWith(ctx context.Context, configure func(*envtest.APIServe
 	if p.folder, err = os.MkdirTemp("", "operator-benchmark"); err != nil {
 		return nil, err
 	}
-	if p.Env, err = controlplane.StartWith(configure, filepath.Join("config", "crd", "bases")); err != nil {
+	if p.Env, err = controlplane.Start(filepath.Join("config", "crd", "bases")); err != nil {
 		return nil, err
 	}
 	started, err := process.Children()
