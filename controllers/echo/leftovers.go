@@ -32,6 +32,9 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 		return leftovers{}, err
 	}
 	left, err := r.leftoversIn(ctx, source{r.Client, r.readCached, controllers.CachedPodsOf}, echo, desired)
+	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may be those of an orphaned Deployment
+		left, err = r.leftoversIn(ctx, source{r.Client, r.read, controllers.CachedPodsOf}, echo, desired)
+	}
 	if err == nil && !left.any() {
 		left, err = r.leftoversIn(ctx, source{r.Live, r.orHidden(r.read), livePodsOf}, echo, desired)
 	}
@@ -59,11 +62,7 @@ func livePodsOf(echo *v1.Echo) client.ListOption {
 func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {
-		readThis := from.child
-		if c.RunsPods {
-			readThis = r.read
-		}
-		object, err := readThis(ctx, echo, c)
+		object, err := from.child(ctx, echo, c)
 		switch {
 		case errors.As(err, new(*children.NameConflictError)):
 			left.orphaned = left.orphaned || c.RunsPods

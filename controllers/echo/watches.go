@@ -3,6 +3,7 @@ package echo
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -39,14 +40,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllers.Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
 	b.Watches(&v1.Echo{}, r.memory.expectations.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range desired.KindsServed(r.Gateways.Served) {
-		b.Watches(kind, r.memory.expectations.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
+		b.Watches(kind, r.memory.expectations.Without(queue.After(r.childDelay, requestForOwner), echoOfChild),
+			builder.WithPredicates(controllers.SinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, queue.AfterDeployment(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
+	b.Watches(&corev1.Pod{}, queue.After(podDelay, echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
-	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, queue.AfterCompanion(echoOfOwner), controllers.SinceStart(),
+	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, queue.After(ownerDelay, echoOfOwner), controllers.SinceStart(),
 		ownerChanged()))
 	if r.Gateways.Served[routing.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
@@ -83,13 +84,18 @@ func nodeChanged() predicate.Predicate {
 	})
 }
 
-// echoOfChild returns the Echo that a child belongs to by its owner reference.
+// echoOfChild returns the Echo that a child belongs to by its owner reference, an empty name if it belongs to none.
 func echoOfChild(child client.Object) types.NamespacedName {
 	owner := metav1.GetControllerOfNoCopy(child)
-	if owner == nil {
+	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {
 		return types.NamespacedName{}
 	}
 	return types.NamespacedName{Namespace: child.GetNamespace(), Name: owner.Name}
+}
+
+// requestForOwner returns the Echo that a child belongs to.
+func requestForOwner(_ context.Context, child client.Object) []reconcile.Request {
+	return controllers.RequestsFor(child.GetNamespace(), echoOfChild(child).Name)
 }
 
 // echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.

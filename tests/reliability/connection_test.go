@@ -170,7 +170,7 @@ func (c connection) answer(to call) (any, error) {
 		if err := json.Unmarshal(to.body, &options); err != nil {
 			return nil, err
 		}
-		return metav1.Status{Status: metav1.StatusSuccess}, c.removeOwn(to.objectKey, options)
+		return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}, c.removeOwn(to.objectKey, options)
 	default:
 		return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
 	}

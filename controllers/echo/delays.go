@@ -1,0 +1,55 @@
+package echo
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// childDelay returns how long an event of a child waits. An Echo that is being deleted waits for the end of its Deployment, which is the last
+// of its children to go.
+func (r *Reconciler) childDelay(before, after client.Object) time.Duration {
+	old, isDeployment := before.(*appsv1.Deployment)
+	d, exists := after.(*appsv1.Deployment)
+	switch {
+	case isDeployment && exists && status.IsRolloutStep(old, d):
+		return queue.Gathered
+	case before != nil && (exists || !isDeployment) && r.isBeingDeleted(echoOfChild(before)):
+		return queue.Gathered
+	default:
+		return 0
+	}
+}
+
+// isBeingDeleted reports whether the cache holds an Echo that is being deleted.
+func (r *Reconciler) isBeingDeleted(echo types.NamespacedName) bool {
+	found, err := controllers.Find(context.Background(), r.Client, echo, &v1.Echo{})
+	return err == nil && found != nil && !found.DeletionTimestamp.IsZero()
+}
+
+// podDelay returns how long an event of a pod waits. That the pods are ready is an event of the Deployment.
+func podDelay(before, after client.Object) time.Duration {
+	old, _ := before.(*corev1.Pod)
+	pod, exists := after.(*corev1.Pod)
+	switch {
+	case exists && status.HasNewCause(old, pod):
+		return queue.Soon
+	case !exists && echopod.IsCompanion(before): // a deleted Echo may wait for it
+		return queue.Soon
+	default:
+		return queue.Gathered
+	}
+}
+
+// ownerDelay returns how long an event of a pod that requests a companion waits.
+func ownerDelay(_, _ client.Object) time.Duration { return queue.ByCompanion }
