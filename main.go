@@ -152,7 +152,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// write prints a text, and returns the error that cobra's own printing would hide.
+// write prints a string, and returns the error that cobra's own printing would hide.
 func write(c *cobra.Command, text string) error {
 	_, err := io.WriteString(c.OutOrStdout(), text)
 	return err

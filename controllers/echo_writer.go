@@ -26,7 +26,7 @@ type EchoWriter struct {
 type echoPatch struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`
-		// Finalizers replace all finalizers.
+		// Finalizers replaces all existing finalizers.
 		Finalizers *[]string `json:"finalizers,omitempty"`
 	} `json:"metadata"`
 	// Status holds the fields that change.

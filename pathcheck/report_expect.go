@@ -37,7 +37,7 @@ func (r *Report) WriteExpect(w io.Writer) error {
 }
 
 // pinned returns the expectations that the present facts meet. It omits facts that differ between runs, and values that no expectation can
-// have, such as a text from a server that begins with >=.
+// have, such as a string from a server that begins with >=.
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation
 	for _, each := range r.Facts {

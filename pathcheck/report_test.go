@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// hostile is a text that must be harmless wherever it is displayed.
+// hostile is a string that must be harmless wherever it is displayed.
 const hostile = "<script>alert(1)</script>\"' onload=x \x1b[31m\n{{.}} \u202e"
 
 func fullReport() *Report {

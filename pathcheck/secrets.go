@@ -12,7 +12,7 @@ import (
 
 const (
 	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter one is hidden only as a
-	// whole word, because it can occur in other words by chance. A text shorter than shortSecret does not count as a secret: texts such as 1
+	// whole word, because it can occur in other words by chance. A string shorter than shortSecret does not count as a secret: texts such as 1
 	// or true occur everywhere.
 	longSecret, shortSecret = 8, 4
 
@@ -56,7 +56,7 @@ func partsOf(value string) (parts []string) {
 	return parts
 }
 
-// hide returns a text without secrets, and without the beginning of a secret where the text was truncated.
+// hide returns a string without secrets, and without the beginning of a secret where the text was truncated.
 func (s secrets) hide(text string) string {
 	for _, secret := range s {
 		if len(secret) < longSecret {

@@ -37,7 +37,7 @@ func (r *Reconciler) isBeingDeleted(echo types.NamespacedName) bool {
 	return err == nil && found != nil && !found.DeletionTimestamp.IsZero()
 }
 
-// podDelay returns how long an event of a pod waits. That the pods are ready is an event of the Deployment.
+// podDelay returns how long a pod event waits. An Echo becomes ready by a Deployment event.
 func podDelay(before, after client.Object) time.Duration {
 	old, _ := before.(*corev1.Pod)
 	pod, exists := after.(*corev1.Pod)

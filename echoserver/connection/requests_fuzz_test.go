@@ -73,7 +73,7 @@ func TestConnection_emptyLines(t *testing.T) {
 	}
 }
 
-// requestsIn returns the requests in a text. Any number of empty lines can precede each request.
+// requestsIn returns the requests in a string. Any number of empty lines can precede each request.
 func requestsIn(sent string) (found []string) {
 	for rest := bufio.NewReader(strings.NewReader(sent)); ; {
 		for {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Into returns a function that parses a text and stores the result in target.
+// Into returns a function that parses a string and stores the result in target.
 func Into[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) (err error) {
 		*target, err = parse(text)

@@ -23,7 +23,7 @@ func parseNode(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), err == nil
 }
 
-// isNode reports whether a text is a Forwarded node: an address, "unknown" or an obfuscated identifier, with or without a port (RFC 7239,
+// isNode reports whether a string is a Forwarded node: an address, "unknown" or an obfuscated identifier, with or without a port (RFC 7239,
 // 6). Without brackets, the last colon of an IPv6 address could be the one before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
@@ -52,7 +52,7 @@ func isPort(text string) bool {
 	return 0 < len(text) && len(text) <= 5 && strings.Trim(text, "0123456789") == ""
 }
 
-// isObfuscated reports whether a text stands for a name or a port that a proxy hides (RFC 7239, 6.3).
+// isObfuscated reports whether a string stands for a name or a port that a proxy hides (RFC 7239, 6.3).
 func isObfuscated(text string) bool {
 	isOther := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
@@ -60,13 +60,13 @@ func isObfuscated(text string) bool {
 	return len(text) > 1 && text[0] == '_' && !strings.ContainsFunc(text, isOther)
 }
 
-// isHost reports whether a text can be the value of Host.
+// isHost reports whether a string can be the value of Host.
 func isHost(text string) bool {
 	_, err := url.Parse("//" + text)
 	return err == nil && httpguts.ValidHostHeader(text)
 }
 
-// isScheme reports whether a text can be the name of a URI scheme (RFC 3986, 3.1).
+// isScheme reports whether a string can be the name of a URI scheme (RFC 3986, 3.1).
 func isScheme(text string) bool {
 	parsed, err := url.Parse(text + ":")
 	return err == nil && strings.EqualFold(parsed.Scheme, text)

@@ -99,7 +99,7 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText returns a text with U+FFFD in place of each byte that is not UTF-8, as in JSON.
+// validText returns a string with U+FFFD in place of each byte that is not UTF-8, as in JSON.
 func validText(text string) string { return strings.Map(validRune, text) }
 
 // validRune is for functions that map characters: they call it with U+FFFD for each byte that is not UTF-8.

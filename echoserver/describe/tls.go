@@ -89,7 +89,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a text that a client chose. It quotes the text if a character in it needs an escape.
+// printable returns a string that a client chose. It quotes the text if a character in it needs an escape.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

@@ -28,7 +28,7 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
 }
 
-// Truncate returns the beginning of a text from a request, short enough for logs and errors.
+// Truncate returns the beginning of a string from a request, short enough for logs and errors.
 func Truncate(text string) string {
 	return text[:min(len(text), MaxLogged)]
 }

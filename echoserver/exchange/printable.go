@@ -22,7 +22,7 @@ func rawPath(r *http.Request) string {
 	return ""
 }
 
-// printable returns the beginning of a text from a request. It escapes control characters, which a terminal could act upon, and bytes that
+// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act upon, and bytes that
 // are not UTF-8, which the log would replace.
 func printable(text string) string {
 	text = Truncate(text)

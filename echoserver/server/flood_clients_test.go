@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a text and reads nothing. It writes a little at a time and then yields to other goroutines. A
+// writes returns a function that writes a string and reads nothing. It writes a little at a time and then yields to other goroutines. A
 // thousand goroutines that write megabytes without a pause would occupy the processors so long that this test's requests and probes would
 // not even be sent.
 func writes(text string) func(net.Conn) error {

@@ -177,7 +177,7 @@ func TestRawValues_redacted(t *testing.T) {
 	}
 }
 
-// expectHidden fails the test if a text contains a secret, in plain text or in base64, or a list of values that are not UTF-8.
+// expectHidden fails the test if a string contains a secret, in plain text or in base64, or a list of values that are not UTF-8.
 func expectHidden(t *testing.T, name, text, secret string) {
 	t.Helper()
 	encoded, err := json.Marshal([]byte(secret))

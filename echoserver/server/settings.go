@@ -223,7 +223,7 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a text is empty, an IP address, or a name that does not look like one: 127.0.0.256 is neither.
+// isHost reports whether a string is empty, an IP address, or a name that does not look like one: 127.0.0.256 is neither.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)

@@ -137,7 +137,7 @@ func (r *redactor) secret(value any) any {
 	return redacted
 }
 
-// text returns a text without secrets.
+// text returns a string without secrets.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
 		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one may contain another

@@ -85,7 +85,7 @@ func sample(name, text string, snippet bool) *unstructured.Unstructured {
 	})
 }
 
-// describedBy splits a text into the first line of its initial comment, the other comment lines, and the rest.
+// describedBy splits a string into the first line of its initial comment, the other comment lines, and the rest.
 func describedBy(text string) (title, description, content string) {
 	var comment []string
 	for {

@@ -130,7 +130,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends or only a new process can continue. It returns nil if the operator ended in order.
+// Start runs the operator until ctx ends or only a new process can continue. It returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))

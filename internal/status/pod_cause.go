@@ -156,7 +156,7 @@ func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 }
 
-// lastLine returns the last nonempty line of a text.
+// lastLine returns the last nonempty line of a string.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]

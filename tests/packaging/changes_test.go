@@ -52,7 +52,7 @@ func checkPlaces(t *testing.T, change, places string) {
 	}
 }
 
-// quoted returns the parts of a text that are in backticks.
+// quoted returns the parts of a string that are in backticks.
 func quoted(text string) []string {
 	var all []string
 	for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
@@ -76,7 +76,7 @@ func pathsAt(name string) []string {
 	return found
 }
 
-// isInAny reports whether a text is in a file at one of the paths, or in a file directly in a folder at one of them.
+// isInAny reports whether a string is in a file at one of the paths, or in a file directly in a folder at one of them.
 func isInAny(t *testing.T, name string, paths []string) bool {
 	t.Helper()
 	word := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(name) + `(?:\W|$)`)

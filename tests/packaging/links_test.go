@@ -122,7 +122,7 @@ func links(page, content string) []link {
 	return all
 }
 
-// namedPages returns the project's files that a text names by URL, and the pages that it names by path.
+// namedPages returns the project's files that a string names by URL, and the pages that it names by path.
 func namedPages(text string) []link {
 	var all []link
 	page := regexp.MustCompile(`https://github\.com/echo-operator/echo-operator(?:/(?:blob|tree)/main/([\w./-]*\w))?(?:#([\w-]+))?|` +

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first commands after a text on a documentation page. Here and in the next functions, the page is a path from the
+// Documented returns the first commands after a string on a documentation page. Here and in the next functions, the page is a path from the
 // project's root. `make verify` finds these calls to learn which documented commands are run.
 func Documented(page, after string) string {
 	GinkgoHelper()

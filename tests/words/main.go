@@ -92,7 +92,7 @@ func replaced(file, text string, terms map[string]string) []error {
 	return problems
 }
 
-// matches returns where the terms are in a text, as whole words of any case.
+// matches returns where the terms are in a string, as whole words of any case.
 func matches(text string, terms []string) [][]int {
 	quoted := make([]string, len(terms))
 	for i, term := range terms {

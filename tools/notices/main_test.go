@@ -59,7 +59,7 @@ func TestRun_failures(t *testing.T) {
 	}
 }
 
-// TestNotices_add: a text that is in several files is printed once, below their names. Code and test data are not notices.
+// TestNotices_add: a string that is in several files is printed once, below their names. Code and test data are not notices.
 func TestNotices_add(t *testing.T) {
 	files := func(names ...string) fstest.MapFS {
 		all := fstest.MapFS{}

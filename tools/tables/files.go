@@ -69,7 +69,7 @@ func writeFiles(root string) error {
 	return nil
 }
 
-// replaced returns a text in which the match of an expression is replaced. There must be a match.
+// replaced returns a string in which the match of an expression is replaced. There must be a match.
 func replaced(text string, expression *regexp.Regexp, with func(match string) string) (string, error) {
 	place := expression.FindStringIndex(text)
 	if place == nil {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// Soon is how long an event waits that another event mostly follows, such as that of the Deployment after that of a pod, so that one
-	// reconcile handles both.
+	// Soon is the delay of an event that another one usually follows, as a Deployment event follows a pod event. One reconcile then handles
+	// both.
 	Soon = 200 * time.Millisecond
-	// Gathered is how long an event waits that only changes counts, so that a rollout does not write the status for each step of each pod.
+	// Gathered is the delay of an event that only changes counts, so that a rollout does not write the status for each step of each pod.
 	Gathered = 2 * time.Second
-	// ByCompanion is how long an event of a pod that requests a companion waits for the event of the companion, which has a controller of its
-	// own. Only if none arrives, there is something to report.
+	// ByCompanion is the delay of an event of a pod that requests a companion. Unless its companion cannot be created, the companion's own
+	// event arrives earlier.
 	ByCompanion = 10 * time.Second
 )
 

@@ -29,7 +29,7 @@ func (g generator) maybe(set func()) {
 	}
 }
 
-// text returns a text with characters that JSON, YAML or Kubernetes treat specially, and sometimes an empty one.
+// text returns a string with characters that JSON, YAML or Kubernetes treat specially, and sometimes an empty one.
 func (g generator) text() string {
 	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]

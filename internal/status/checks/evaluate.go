@@ -60,7 +60,7 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile of an Echo's checks.
+// Evaluate returns the report of a reconcile on an Echo's checks.
 func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	report := Report{Status: *echo.Status.DeepCopy()}
 	report.Status.Checks = nil

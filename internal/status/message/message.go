@@ -22,7 +22,7 @@ const (
 	minQuote = 24
 	// minText is the minimum length to which a problem's text is cut. Less important sentences are omitted first.
 	minText = 60
-	// ellipsis replaces the part that is cut from a text.
+	// ellipsis replaces the part that is cut from a string.
 	ellipsis = "..."
 )
 
@@ -82,7 +82,7 @@ func Join(texts ...string) string {
 // Quote returns the words of another component in quotation marks, without characters that would have to be escaped there.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a text on one line, without double quotation marks, backslashes and a final period. It removes invisible characters, such
+// plain returns a string on one line, without double quotation marks, backslashes and a final period. It removes invisible characters, such
 // as the ones that change the direction of text, with which a container or a Gateway could make a message look like another one.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
@@ -103,7 +103,7 @@ func plain(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Sentence begins a text with a capital letter and ends it with exactly one period. It is empty for an empty text.
+// Sentence begins a string with a capital letter and ends it with exactly one period. It is empty for an empty text.
 func Sentence(text string) string {
 	text = trimmed(text)
 	if text == "" {
@@ -112,16 +112,16 @@ func Sentence(text string) string {
 	return Capital(text) + "."
 }
 
-// trimmed returns a text without periods and whitespace at its end.
+// trimmed returns a string without periods and whitespace at its end.
 func trimmed(text string) string { return strings.TrimRight(text, ". \n") }
 
-// Capital returns a text with its first letter capitalized.
+// Capital returns a string with its first letter capitalized.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// elide shortens a text to at most limit bytes by cutting its middle: the end of a wrapped error says what happened.
+// elide shortens a string to at most limit bytes by cutting its middle: the end of a wrapped error says what happened.
 func elide(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -131,7 +131,7 @@ func elide(text string, limit int) string {
 	return strings.ToValidUTF8(text[:head], "") + ellipsis + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
-// Truncate shortens a text to at most limit bytes without splitting a character.
+// Truncate shortens a string to at most limit bytes without splitting a character.
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -29,7 +29,7 @@ func Listed(names []string) string {
 	return text
 }
 
-// Printable returns a text in printable ASCII. It escapes other characters as Go does.
+// Printable returns a string in printable ASCII. It escapes other characters as Go does.
 func Printable(text string) string {
 	if len(text) > 4*MaxText {
 		text = text[:4*MaxText]

@@ -50,7 +50,7 @@ func call(method string, data []byte) *wire.Request {
 		Fields: wire.Fields("Content-Type", grpcType, "Te", "trailers")}
 }
 
-// message returns an EchoRequest or ServerStreamRequest in protobuf: field 1 is a text, the others are numbers.
+// message returns an EchoRequest or ServerStreamRequest in protobuf: field 1 is a string, the others are numbers.
 func message(text string, numbers ...uint64) []byte {
 	data := append([]byte{1<<3 | 2, byte(len(text))}, text...)
 	for i, number := range numbers {

@@ -106,7 +106,7 @@ func decideMessages(size int, err error) fact.Fact {
 
 func sizeText(bytes int) string { return fact.Size(bytes) + "B" }
 
-// exchangeMessage sends a text and reads it back. The path may have split it into several frames (RFC 6455, 5.4).
+// exchangeMessage sends a string and reads it back. The path may have split it into several frames (RFC 6455, 5.4).
 func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
 	c.SetReadLimit(int64(len(data)))
 	if err := c.Write(ctx, websocket.MessageText, data); err != nil {

@@ -40,7 +40,7 @@ func (e *Description) Reported(header, parameter string) (values []string) {
 	return values
 }
 
-// splitUnquoted splits a text at a separator that is not within quotes.
+// splitUnquoted splits a string at a separator that is not within quotes.
 func splitUnquoted(text string, separator rune) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {

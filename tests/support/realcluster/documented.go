@@ -23,7 +23,7 @@ import (
 type Reader struct {
 	// Namespace is the context's namespace.
 	Namespace string
-	// Replace contains pairs of a text on a page and its replacement, for example for a placeholder.
+	// Replace contains pairs of a string on a page and its replacement, for example for a placeholder.
 	Replace []string
 }
 

@@ -39,7 +39,7 @@ func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 // Sample is a time series in a query result.
 type Sample struct {
 	Metric map[string]string `json:"metric"`
-	Value  [2]any            `json:"value"` // Unix time, and the value as a text
+	Value  [2]any            `json:"value"` // Unix time, and the value as a string
 }
 
 // Query returns a query's current result.

@@ -29,7 +29,7 @@ func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a text on a page of a release. Release files in them are replaced with the throwaway
+// Documented returns the first commands after a string on a page of a release. Release files in them are replaced with the throwaway
 // release's files.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
@@ -42,7 +42,7 @@ func Documented(version, page, after string) string {
 		ReleasedFile("")+"/").Replace(found[0].Text)
 }
 
-// Changed returns a text with one part replaced. The part must exist.
+// Changed returns a string with one part replaced. The part must exist.
 func Changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))

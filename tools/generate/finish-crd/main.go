@@ -152,7 +152,7 @@ func missingBounds(schema []*yaml.Node) []*yaml.Node {
 		yaml.NewStringRNode("minimum").YNode(), yaml.NewScalarRNode("-2147483648").YNode()}
 }
 
-// isQuantity reports whether a schema describes a quantity, the only Kubernetes type that is a number or a text with a pattern.
+// isQuantity reports whether a schema describes a quantity, the only Kubernetes type that is a number or a string with a pattern.
 func isQuantity(schema *yaml.Node) bool {
 	for i := 0; i < len(schema.Content); i += 2 {
 		if schema.Content[i].Value == "x-kubernetes-int-or-string" {

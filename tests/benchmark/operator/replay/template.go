@@ -44,7 +44,7 @@ type Request struct {
 // Template contains the operator's writes for an Echo. The values from the Echo's creation are always kept.
 type Template struct{ Requests []Request }
 
-// hole is a text to replace, with its replacement.
+// hole is a string to replace, with its replacement.
 type hole struct {
 	text  []byte
 	piece Piece
@@ -103,7 +103,7 @@ func unknownVersion(body []Piece) bool {
 	return false
 }
 
-// split cuts a text at holes. If two begin at the same place, the first one counts.
+// split cuts a string at holes. If two begin at the same place, the first one counts.
 func split(text []byte, holes []hole) []Piece {
 	var pieces []Piece
 	for {
