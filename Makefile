@@ -57,6 +57,9 @@ RECORD ?=
 FUZZTIME ?= 10s
 #: the path of the documentation on its host, for `make docs-site`
 SITE_BASE ?= /
+#: the private key for `make sign-release`; not set: the identity of the workflow that runs it
+COSIGN_KEY ?=
+export COSIGN_KEY
 #: the vulnerability database for `make vulncheck`, such as https://vuln.go.dev; not set: the pinned module golang.org/x/vulndb
 VULNDB ?=
 

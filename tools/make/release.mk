@@ -23,6 +23,10 @@ push-release-images:
 	@crane=$(call tool,image)/crane; for layout in dist/images/*; do \
 		"$$crane" push "$$layout" "$(or $(REGISTRY),quay.io/echo-operator)/$$(basename "$$layout"):v$(VERSION)"; done
 
+.PHONY: sign-release
+sign-release: ## Sign by cosign what `make push-release` pushed, and the checksums of the files, with COSIGN_KEY or as the release workflow. 5 minutes to build cosign.
+	@tools/release/sign "$(VERSION)" "$(or $(REGISTRY),quay.io/echo-operator)"
+
 .PHONY: publish-catalog
 publish-catalog: ## Tag the catalog of `make push-release` as `latest`, which users' catalogs follow.
 	@$(call tool,image)/crane push dist/images/echo-operator-catalog $(or $(REGISTRY),quay.io/echo-operator)/echo-operator-catalog:latest
@@ -30,6 +34,10 @@ publish-catalog: ## Tag the catalog of `make push-release` as `latest`, which us
 .PHONY: test-release
 test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.
 	@tools/release/check
+
+.PHONY: test-signatures
+test-signatures: ## Make, push and sign a release for this machine, and verify it by the documented commands, before and after it is tampered with.
+	@tools/release/rehearse $(TESTFLAGS)
 
 .PHONY: archives
 archives: ## Write archives of kubectl-echo, pathcheck and the echo server for PLATFORMS, their checksums, and a manifest for krew, to dist/archives.

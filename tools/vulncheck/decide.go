@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -14,6 +15,8 @@ type exception struct {
 	Reason string `json:"reason"`
 	Date   string `json:"date"`  // the day of the decision, such as 2026-01-31
 	Until  string `json:"until"` // its last day
+	// Justification is that of OpenVEX: why the vulnerability does not affect the program.
+	Justification string `json:"justification"`
 
 	until time.Time
 }
@@ -33,6 +36,9 @@ func parseExceptions(content []byte) ([]exception, error) {
 			return nil, fmt.Errorf("%s is listed twice", each.ID)
 		}
 		seen[each.ID] = true
+		if !slices.Contains(justifications(), each.Justification) {
+			return nil, fmt.Errorf("%s: the justification is %q, want one of %q", each.ID, each.Justification, justifications())
+		}
 		date, badDate := time.Parse(time.DateOnly, each.Date)
 		until, badUntil := time.Parse(time.DateOnly, each.Until)
 		if err := errors.Join(badDate, badUntil); err != nil {

@@ -72,24 +72,25 @@ func TestOutdated(t *testing.T) {
 }
 
 func TestParseExceptions(t *testing.T) {
-	got, err := parseExceptions([]byte("- {id: GO-1, reason: no fix, date: 2026-11-25, until: 2027-02-25}\n"))
+	got, err := parseExceptions([]byte("- {id: GO-1, reason: no fix, justification: component_not_present, date: 2026-11-25, until: 2027-02-25}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := time.Date(2027, time.February, 25, 0, 0, 0, 0, time.UTC)
-	want := []exception{{ID: "GO-1", Reason: "no fix", Date: "2026-11-25", Until: "2027-02-25", until: last}}
+	want := []exception{{ID: "GO-1", Reason: "no fix", Justification: "component_not_present", Date: "2026-11-25", Until: "2027-02-25", until: last}}
 	if !slices.Equal(got, want) {
 		t.Errorf("parsed %+v, want %+v", got, want)
 	}
 	for text, want := range map[string]string{
-		"- {id: GO-1, date: 2026-11-25, until: 2027-02-25}":                     "needs an ID and a reason",
-		"- {reason: no fix, date: 2026-11-25, until: 2027-02-25}":               "needs an ID and a reason",
-		"- {id: GO-1, reason: no fix, until: 2027-02-25}":                       "GO-1: parsing time",
-		"- {id: GO-1, reason: no fix, date: 2026-11-25}":                        "GO-1: parsing time",
-		"- {id: GO-1, reason: no fix, date: 2026-11-25, until: 2026-11-24}":     "GO-1 ends before it begins",
-		"- {id: GO-1, reason: no fix, date: 2026-11-25, until: never}":          "GO-1: parsing time",
-		"- {id: GO-1, why: no fix}":                                             "unknown field",
-		"- &a {id: GO-1, reason: x, date: 2026-11-25, until: 2027-02-25}\n- *a": "GO-1 is listed twice",
+		"- {id: GO-1, date: 2026-11-25, until: 2027-02-25}":                                                       "needs an ID and a reason",
+		"- {reason: no fix, justification: component_not_present, date: 2026-11-25, until: 2027-02-25}":           "needs an ID and a reason",
+		"- {id: GO-1, reason: no fix, justification: component_not_present, until: 2027-02-25}":                   "GO-1: parsing time",
+		"- {id: GO-1, reason: no fix, justification: component_not_present, date: 2026-11-25}":                    "GO-1: parsing time",
+		"- {id: GO-1, reason: no fix, justification: component_not_present, date: 2026-11-25, until: 2026-11-24}": "GO-1 ends before it begins",
+		"- {id: GO-1, reason: no fix, justification: component_not_present, date: 2026-11-25, until: never}":      "GO-1: parsing time",
+		"- {id: GO-1, reason: no fix, justification: minor, date: 2026-11-25, until: 2027-02-25}":                 `GO-1: the justification is "minor"`,
+		"- {id: GO-1, why: no fix}": "unknown field",
+		"- &a {id: GO-1, reason: x, justification: component_not_present, date: 2026-11-25, until: 2027-02-25}\n- *a": "GO-1 is listed twice",
 	} {
 		if _, err := parseExceptions([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %q", text, err, want)

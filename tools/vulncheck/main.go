@@ -2,6 +2,8 @@
 //
 // usage: vulncheck EXCEPTIONS OWN THIRD-PARTY
 //
+//	vulncheck openvex EXCEPTIONS VERSION CREATED      print the exceptions as OpenVEX
+//
 // EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are folders with govulncheck's JSON output, one file per scan: OWN for the project's
 // programs, and THIRD-PARTY for other projects' programs that ship with them.
 package main
@@ -15,8 +17,12 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: vulncheck EXCEPTIONS OWN THIRD-PARTY")
+	switch {
+	case len(os.Args) == 5 && os.Args[1] == "openvex":
+		printOpenVEX(os.Args[2], os.Args[3], os.Args[4])
+		return
+	case len(os.Args) != 4:
+		fmt.Fprintln(os.Stderr, "usage: vulncheck EXCEPTIONS OWN THIRD-PARTY | openvex EXCEPTIONS VERSION CREATED")
 		os.Exit(2)
 	}
 	scans, exceptions, err := read(os.Args[1], os.Args[2], os.Args[3])
@@ -38,14 +44,34 @@ func fail(message string) {
 	os.Exit(1)
 }
 
-func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
-	content, err := os.ReadFile(exceptionsFile)
+func printOpenVEX(exceptionsFile, version, created string) {
+	exceptions, err := readExceptions(exceptionsFile)
 	if err != nil {
-		return nil, nil, err
+		fail(err.Error())
+	}
+	written, err := openVEX(exceptions, version, created)
+	if err != nil {
+		fail(err.Error())
+	}
+	fmt.Println(string(written))
+}
+
+func readExceptions(file string) ([]exception, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
 	exceptions, err := parseExceptions(content)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", exceptionsFile, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return exceptions, nil
+}
+
+func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
+	exceptions, err := readExceptions(exceptionsFile)
+	if err != nil {
+		return nil, nil, err
 	}
 	scans, err := readScans(own, true)
 	if err != nil {

@@ -1,0 +1,90 @@
+package packaging
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// fakeTools prints its folder as that of each tool set. Its programs note how cosign is called, and print a digest or a reference.
+const fakeTools = `#!/bin/sh
+name=${0##*/}
+case $name in
+build) echo "${0%/*}" ;;
+cosign) echo "$*" >>log ;;
+git) echo 0123abc ;;
+crane) echo sha256:cccc ;;
+oras) for last; do :; done; echo "$last-bill" ;;
+esac
+`
+
+// signed returns how tools/release/sign calls cosign for a release with one image, without the files that it makes for the key.
+func signed(t *testing.T, key string) string {
+	t.Helper()
+	script, err := filepath.Abs(inProject("tools", "release", "sign"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	files := map[string]string{"dist/images/a/index.json": `{"digest":"sha256:aaaa"}`, "dist/sbom/a_linux_amd64.spdx.json": "",
+		"dist/sbom/a_linux_arm64.spdx.json": "", "dist/sbom/a_v1.2.3_linux_arm64.spdx.json": ""}
+	for _, program := range []string{"build", "cosign", "git", "crane", "oras"} {
+		files["tools/"+program] = fakeTools
+	}
+	for name, content := range files {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o700); err != nil { //nolint:gosec // programs
+			t.Fatal(err)
+		}
+	}
+	command := exec.CommandContext(t.Context(), script, "1.2.3", "registry.example.com/team")
+	command.Dir = root
+	command.Env = append(os.Environ(), "COSIGN_KEY="+key, "PATH="+filepath.Join(root, "tools")+":"+os.Getenv("PATH"))
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return content(t, filepath.Join(root, "log"))
+}
+
+// TestSign_sameButForTheIdentity compares the rehearsal, which signs with a key, with the workflow, which has none.
+func TestSign_sameButForTheIdentity(t *testing.T) {
+	const image, all = "registry.example.com/team/a@sha256:aaaa", "sign --yes --annotations commit=0123abc "
+	want := all + "--recursive " + image + "\n" + strings.Repeat(all+image+"-bill\n", 2) +
+		all + "registry.example.com/team/charts/echo-operator@sha256:cccc\n" +
+		"sign-blob --yes --bundle dist/archives/checksums.txt.sigstore.json dist/archives/checksums.txt\n"
+	if got := signed(t, ""); got != want {
+		t.Errorf("without a key, cosign is called as\n%swant\n%s", got, want)
+	}
+	withKey := regexp.MustCompile(`(?m)^signing-config create .*\n| --key cosign\.key --signing-config \S+`)
+	got := signed(t, "cosign.key")
+	if signatures := strings.Count(got, " --key cosign.key "); signatures != strings.Count(want, "\n") {
+		t.Errorf("%d calls have the key:\n%s", signatures, got)
+	}
+	if got := withKey.ReplaceAllString(got, ""); got != want {
+		t.Errorf("with a key, cosign is called as\n%swant, but for the identity\n%s", got, want)
+	}
+}
+
+// TestWorkflowSigns: the identity in the documentation is that of the workflow, which has no key.
+func TestWorkflowSigns(t *testing.T) {
+	const file = ".github/workflows/release.yml"
+	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")
+	if !strings.Contains(page, "https://github.com/echo-operator/echo-operator/"+file+"@refs/tags/v0.1.0\n") {
+		t.Errorf("the page does not name %s", file)
+	}
+	for _, want := range []string{"tags: ['v*']", "id-token: write", "make release ", "git diff --exit-code", "make push-release\n", "make sign-release\n"} {
+		_, workflow, _ = strings.Cut(workflow, want)
+		if workflow == "" {
+			t.Fatalf("%s has no %q, or in another order", file, want)
+		}
+	}
+	if strings.Contains(text(t, file), "COSIGN_KEY") {
+		t.Errorf("%s has a key", file)
+	}
+}
