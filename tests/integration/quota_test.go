@@ -56,8 +56,11 @@ var _ = Describe("a resource quota", func() {
 		quota := createQuota(ctx, namespace, name, hard)
 		template := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
-		refused := k8s.Create(ctx, pod, client.DryRunAll)
-		Expect(refused).To(HaveOccurred())
+		var refused error
+		Eventually(func() error { // the API server learns of a quota by a watch
+			refused = k8s.Create(ctx, pod.DeepCopy(), client.DryRunAll)
+			return refused
+		}).WithContext(ctx).Should(HaveOccurred())
 		setReplicaFailure(ctx, echo, refused.Error()) // as Kubernetes' controllers do
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
