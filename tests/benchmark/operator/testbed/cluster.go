@@ -37,7 +37,7 @@ profiles:
 // Cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
 type Cluster struct {
 	*ControlPlane
-	kubernetes   string // the folder of the programs of Kubernetes
+	kubernetes   string     // the folder of the programs of Kubernetes
 	programs     []*Program // besides those of the control plane
 	stopKubelets context.CancelFunc
 }
