@@ -84,7 +84,7 @@ func finishCSV(csv, base, icon, descriptors string) error {
 
 // addRelatedImage adds an image to those that mirrors copy.
 func addRelatedImage(name, image string) yaml.Filter {
-	item := yaml.NewMapRNode(&map[string]string{"image": image, "name": name})
+	item := yaml.MustParse("image: " + image + "\nname: " + name + "\n") // a map in Go has no order
 	return yaml.Tee(yaml.Lookup("spec", "relatedImages"), yaml.Append(item.YNode()))
 }
 

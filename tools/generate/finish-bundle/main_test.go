@@ -162,3 +162,17 @@ func TestStatusesOfExamples(t *testing.T) {
 		}
 	}
 }
+
+// TestAddRelatedImage checks that the same image gives the same bundle each time.
+func TestAddRelatedImage(t *testing.T) {
+	const before = "spec:\n  relatedImages:\n  - image: a@sha256:1\n    name: a\n"
+	for range 20 {
+		csv := yaml.MustParse(before)
+		if _, err := csv.Pipe(addRelatedImage("b", "b@sha256:2")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := csv.MustString(), before+"  - image: b@sha256:2\n    name: b\n"; got != want {
+			t.Fatalf("got\n%swant\n%s", got, want)
+		}
+	}
+}
