@@ -158,7 +158,7 @@ func pathMessages() []explained {
 		ready("a check without a URL", check(""), "Check path has no result: The Echo has no external URL yet"),
 		ready("a check that fails", check("http://explained.NAMESPACE.svc", v1.EchoExpectation{Fact: "request.version", Value: "HTTP/9"}),
 			"Check path failed: request.version is .*, expected HTTP/9"),
-		ready("a check that is not allowed", check("http://example.com"), "Check path has no result: The check cannot run. The field url"),
+		ready("a check that is not allowed", check("http://example.com"), "Check path has no result: The check cannot run. The check's url field is http://example.com"),
 		{name: "no Gateway API", condition: v1.ConditionDegraded, reason: v1.ReasonGatewayAPIMissing, change: func(s *v1.EchoSpec) {
 			s.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "none"}}}
 		}, message: "The cluster does not serve HTTPRoute .*Install Gateway API"},
