@@ -38,15 +38,14 @@ func (r *Reconciler) missingCompanion(ctx context.Context, echo *v1.Echo,
 	if err != nil {
 		return companion, false, fmt.Errorf("listing the pods that request a companion: %w", err)
 	}
-	byOwner := map[string][]corev1.Pod{}
-	for _, companion := range companions {
-		owner := echopod.CompanionOwner(&companion)
-		byOwner[owner] = append(byOwner[owner], companion)
+	exists := map[string]bool{}
+	for i := range companions {
+		exists[companions[i].Name] = true
 	}
 	for i := range owners.Items {
 		owner := &owners.Items[i]
-		view := &echopod.CompanionState{Owner: owner, Echo: echo, Companions: byOwner[owner.Name]}
-		if view.Has(view.Name()) {
+		view := &echopod.CompanionState{Owner: owner, Echo: echo}
+		if exists[view.Name()] {
 			continue
 		}
 		if view.Node, err = controllers.Find(ctx, r.Client, client.ObjectKey{Name: owner.Spec.NodeName}, &corev1.Node{}); err != nil {

@@ -103,6 +103,18 @@ var _ = Describe("a resource quota", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
+	It("that rejects a companion is not named anymore when its pod no longer requests one", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
+		createQuota(ctx, namespace, "count/pods", "1")
+		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // takes the room
+		bind(ctx, k8s, owner, newNode(ctx, k8s))
+		message := func(g Gomega) string { return echoNow(ctx, g, namespace, echo.Name).Status.Message }
+		Eventually(message).WithContext(ctx).Should(ContainSubstring("(count/pods)"))
+		edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })
+		Eventually(message).WithContext(ctx).ShouldNot(ContainSubstring("(count/pods)"))
+	})
+
 	It("that has no room for the CronJob of a check is named in its status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
