@@ -100,7 +100,7 @@ type cluster struct {
 	rest.Interface
 	config    *rest.Config
 	namespace string // empty for all
-	command   string // by which the plugin was called
+	command   string // with which the plugin was called
 	userAgent string // for requests to pods
 }
 

@@ -25,7 +25,7 @@ func runAs(t *testing.T, program string, arguments ...string) (code int, stdout,
 	return code, out.String(), err.String()
 }
 
-// install adds a program to PATH, and returns the path by which kubectl calls it.
+// install adds a program to PATH, and returns the path that kubectl calls.
 func install(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)

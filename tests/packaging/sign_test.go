@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fakeTools prints its folder as that of each tool set. Its programs note how cosign is called, and print a digest or a reference.
+// fakeTools prints its own folder for every tool set. Its programs note how cosign is called, and print a digest or a reference.
 const fakeTools = `#!/bin/sh
 name=${0##*/}
 case $name in

@@ -15,7 +15,7 @@ type exception struct {
 	Reason string `json:"reason"`
 	Date   string `json:"date"`  // the day of the decision, such as 2026-01-31
 	Until  string `json:"until"` // its last day
-	// Justification is that of OpenVEX: why the vulnerability does not affect the program.
+	// Justification is the OpenVEX justification: why the vulnerability does not affect the program.
 	Justification string `json:"justification"`
 
 	until time.Time

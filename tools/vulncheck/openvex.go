@@ -2,7 +2,7 @@ package main
 
 import "encoding/json"
 
-// justifications returns those of OpenVEX 0.2.0 for a product that a vulnerability does not affect.
+// justifications returns the justifications in OpenVEX 0.2.0 for a product that a vulnerability does not affect.
 func justifications() []string {
 	return []string{"component_not_present", "vulnerable_code_not_present", "vulnerable_code_not_in_execute_path",
 		"vulnerable_code_cannot_be_controlled_by_adversary", "inline_mitigations_already_exist"}

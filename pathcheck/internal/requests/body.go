@@ -104,7 +104,7 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns the minimum time by which the Echo's clock is ahead: a request arrives before its response.
+// clock returns how far the Echo's clock is at least ahead: a request arrives before its response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	const requests = 3 // the quickest one counts
 	for i := range requests {
