@@ -79,7 +79,7 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("can be one, which may be evicted, too", func(ctx SpecContext) {
-		support.Run(ctx, support.Documented("docs/how-to/install.md", "To go back to one replica"))
+		support.Run(ctx, support.Documented("docs/how-to/install.md", "To run one replica"))
 		realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 		leader := awaitLeader(ctx)
 		Expect(replicas(ctx, Default)).To(HaveLen(1))

@@ -47,7 +47,7 @@ func lifecycle(helm program) func() {
 			Eventually(sample).WithContext(ctx).WithArguments(".status.phase} {.status.image").
 				Should(And(HavePrefix("Ready quay.io/echo-operator/echo-server@sha256:"), Not(HaveSuffix(image))))
 			expectSettings(ctx)
-			helm.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(1), installPage, "This goes back to the version before"))
+			helm.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(1), installPage, "To go back to the previous version"))
 			Eventually(sample).WithContext(ctx).WithArguments(".status.phase} {.status.image").Should(Equal("Ready " + image))
 			expectSettings(ctx)
 			seen := prober.Stop(ctx)

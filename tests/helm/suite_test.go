@@ -52,7 +52,7 @@ func installation(version string) string {
 // takeover returns the documented commands that take over an installation.
 func (p program) takeover(version string) string {
 	GinkgoHelper()
-	return p.forced(ofVersion(realcluster.Documented(version, installPage, "An installation by `kubectl apply`"), version))
+	return p.forced(ofVersion(realcluster.Documented(version, installPage, "With `--take-ownership`"), version))
 }
 
 // forced returns commands that also change fields that kubectl manages. Helm 3 changes them automatically.
