@@ -29,7 +29,7 @@ func main() {
 	os.Exit(execute(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// execute runs a command line and returns the exit code: 0, 1 for a failure, 2 for a command line that is not valid.
+// execute runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for an invalid command line.
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
 	root.AddCommand(newWatch(), newCRD(), newVersion())
@@ -44,19 +44,19 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 	code := 1
 	if errors.As(err, new(*commandline.UsageError)) {
 		code = 2
-		_, _ = fmt.Fprintln(stderr, command.UsageString()) // above the error, which remains in view
+		_, _ = fmt.Fprintln(stderr, command.UsageString()) // before the error, so that the error stays in view
 	}
 	_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n", err)
 	return code
 }
 
-// newRoot returns the command without a name, which runs the operator.
+// newRoot returns the root command, which runs the operator.
 func newRoot(getenv func(string) string) *cobra.Command {
 	options := operator.Options{Version: version, Metrics: metrics.Registry}
 	root := &cobra.Command{
 		Use:               "manager",
 		Short:             "Run the Echo Operator",
-		Long:              "Run the Echo Operator on the cluster of KUBECONFIG, or on the cluster that it runs in.",
+		Long:              "Run the Echo Operator against the cluster in KUBECONFIG, or against the cluster that it runs in.",
 		Version:           version,
 		Args:              noArguments,
 		SilenceErrors:     true, // reported by execute
@@ -76,13 +76,13 @@ func newRoot(getenv func(string) string) *cobra.Command {
 	return root
 }
 
-// newWatch returns the command that prints what happens to objects.
+// newWatch returns the command that prints changes to objects.
 func newWatch() *cobra.Command {
 	options := watch.Options{}
 	command := &cobra.Command{
 		Use:   "watch " + watch.KindNames("|"),
-		Short: "Print changes of pods, nodes, deployments or echoes",
-		Long: "Print what is added, updated and deleted in the cluster of KUBECONFIG, or in the cluster that the program runs in, until " +
+		Short: "Print changes to pods, nodes, deployments or echoes",
+		Long: "Print what is added, updated and deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, until " +
 			"interrupted.",
 		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {
@@ -97,7 +97,7 @@ func newWatch() *cobra.Command {
 }
 
 func runWatch(c *cobra.Command, options watch.Options) error {
-	// The command prints errors itself; the logs of the libraries would only be noise.
+	// The command prints errors itself. Log output from the libraries would only be noise.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx := ctrl.SetupSignalHandler()
@@ -132,7 +132,8 @@ func newVersion() *cobra.Command {
 
 func versionLine() string { return commandline.Version("echo-operator", version) }
 
-// newHelp returns the command that prints the help of another command. For an unknown command, cobra's own prints the help of manager.
+// newHelp returns the command that prints the help for another command. It replaces cobra's default, which prints the help for manager if
+// the command is unknown.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

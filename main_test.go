@@ -48,7 +48,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 				t.Errorf("it does not say in the last line %q: %s", c.message, stderr)
 			}
 			if !strings.HasPrefix(usage, "Usage:\n  manager") || !strings.Contains(usage+"\n", c.usage) {
-				t.Errorf("the usage is of another command: %s", stderr)
+				t.Errorf("the usage is for another command: %s", stderr)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for line, want := range map[string][]string{
-		"help":         {"Run the Echo Operator on the cluster of KUBECONFIG", "WATCH_NAMESPACE", "crd ", "version ", "watch "},
+		"help":         {"Run the Echo Operator against the cluster in KUBECONFIG", "WATCH_NAMESPACE", "crd ", "version ", "watch "},
 		"--help":       {"--leader-elect", "MAX_REPLICAS", "--kubeconfig"},
 		"-h":           {"Print the CustomResourceDefinition of Echoes"},
 		"watch --help": {"manager watch pods|nodes|deployments|echoes", "--selector", "until interrupted"},
@@ -133,8 +133,8 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that no import links packages that once made the program larger (the API server's expression library,
-// and what only the kubectl plugin needs) or that slow its start (the API server's metrics).
+// TestLargeModulesAreNotLinked checks that no import links certain packages. Some once made the program larger: the API server's expression
+// library, and packages that only the kubectl plugin needs. The API server's metrics slow the start of the program.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
@@ -144,7 +144,7 @@ func TestLargeModulesAreNotLinked(t *testing.T) {
 	for _, linked := range packages {
 		for _, large := range []string{"github.com/google/cel-go", "k8s.io/cli-runtime", "k8s.io/component-base/metrics"} {
 			if linked == large || strings.HasPrefix(linked, large+"/") {
-				t.Errorf("%s is linked; 'go mod why' says by which package", linked)
+				t.Errorf("%s is linked; 'go mod why' shows which package imports it", linked)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DeletionPeriod is how soon the operator first checks whether deleted objects are gone, in case no event reports it.
+// DeletionPeriod is how soon the operator first checks whether deleted objects are gone, in case no event reports their deletion.
 const DeletionPeriod = 2 * time.Second
 
 // noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
@@ -22,7 +22,8 @@ const DeletionPeriod = 2 * time.Second
 const noVersion = "1"
 
 // Apply writes a child using server-side apply and returns the API server's version of it. The UID identifies an existing child, so that
-// another object that took its place does not change. A new child is created, or the response is a conflict.
+// the apply does not change another object that has since taken its name. If the child is new, the API server creates it or responds with a
+// conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -43,8 +44,9 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	return after, nil
 }
 
-// DeleteChild deletes an object and its dependents; foreground deletion removes the object last. It does nothing if the object is already
-// being deleted. It fails if the object does not exist: the cache holds it, and the next reconcile reveals which of the two is right.
+// DeleteChild deletes an object and its dependents. Foreground deletion removes the object last. DeleteChild does nothing if the object is
+// already being deleted. It fails if the object does not exist, although the cache holds the object. The next reconcile shows whether the
+// cache was right.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil

@@ -27,13 +27,14 @@ type ChildWriter struct {
 
 // Ensured is the outcome for a child.
 type Ensured struct {
-	// Object is the child as it now exists: unchanged if nothing differed, nil if there is none.
+	// Object is the child as it now exists: unchanged if nothing differed, nil if there is no child.
 	Object client.Object
-	// Applied is true if an apply was sent. Even if it failed, it may have taken effect.
+	// Applied is true if an apply was sent. The apply may have taken effect even if it failed.
 	Applied bool
 }
 
-// Ensure applies a child that differs from its desired state, and deletes one that is not desired. live is nil if the child does not exist.
+// Ensure applies a child that differs from its desired state, and deletes a child that is not desired. live is nil if the child does not
+// exist.
 func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (Ensured, error) {
 	if c.Desired == nil {
 		return Ensured{}, w.remove(ctx, live)
@@ -83,12 +84,12 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 	return nil
 }
 
-// replace deletes a child that must be recreated, unless the API server would reject the new one. The event that reports the deletion
-// starts the reconcile that creates it.
+// replace deletes a child that must be recreated, unless the API server would reject the new child. The deletion event starts the reconcile
+// that creates the new child.
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
 	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
 		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
-		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old one counts against the quota
+		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old child counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
 			return &children.RequestError{Action: children.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
 		}
@@ -96,7 +97,8 @@ func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client
 	return w.remove(ctx, live)
 }
 
-// remove deletes a child if it exists. Nothing depends on a child that an Echo can do without.
+// remove deletes a child if it exists. Background deletion suffices, because only a Deployment's dependents matter, and a Deployment is
+// always desired.
 func (w *ChildWriter) remove(ctx context.Context, live client.Object) error {
 	if live == nil {
 		return nil

@@ -35,14 +35,14 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 		answer error
 		writes []string
 	}{
-		"accepted":           {nil, deleted},
-		"invalid":            {apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), nil},
-		"forbidden":          {apierrors.NewForbidden(services, "x", errors.New("no")), nil},
-		"denied by webhook":  {denied, nil},
-		"a quota of one":     {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
-		"the name is taken":  {apierrors.NewAlreadyExists(services, "x"), deleted},
-		"no response":        {errors.New("no"), deleted},
-		"cannot be asked so": {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
+		"accepted":          {nil, deleted},
+		"invalid":           {apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), nil},
+		"forbidden":         {apierrors.NewForbidden(services, "x", errors.New("no")), nil},
+		"denied by webhook": {denied, nil},
+		"a quota of one":    {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
+		"the name is taken": {apierrors.NewAlreadyExists(services, "x"), deleted},
+		"no response":       {errors.New("no"), deleted},
+		"no dry run":        {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

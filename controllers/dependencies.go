@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// workers is how many objects a controller reconciles at the same time. More would not help, because the API server is the limit.
+	// workers is the number of objects that a controller reconciles at the same time. More would not help, because the API server is the
+	// bottleneck.
 	workers = 16
-	// reconcileTimeout ends a reconcile while the API server does not respond.
+	// reconcileTimeout limits a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute
 	// FirstRetry and lastRetry bound the wait before a failed reconcile is retried.
 	FirstRetry = 5 * time.Millisecond
@@ -60,13 +61,13 @@ type Dependencies struct {
 func Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
-		SkipNameValidation:      new(true), // a process of a test suite starts the operator more than once
+		SkipNameValidation:      new(true), // a test process starts the operator more than once
 		ReconciliationTimeout:   reconcileTimeout,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, lastRetry),
 	}
 }
 
-// Count counts a failed reconcile, and marks its span. failure is nil if the reconcile succeeded.
+// Count counts a failed reconcile, and marks its span as failed. failure is nil if the reconcile succeeded.
 func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return

@@ -51,7 +51,7 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 		return nil
 	}
 	if status.Pods == nil {
-		status.Pods = map[string][]string{} // the console draws only a map
+		status.Pods = map[string][]string{} // the console draws nothing without a map
 	}
 	patch, err := statusPatch(echo, status)
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LastReports holds what was last reported about each pod. A new process starts with none and reports once more.
+// LastReports holds the last report about each pod. A new process starts empty, and reports everything once more.
 type LastReports struct{ Memory[string] }
 
-// Replace records what was last reported about a pod, and returns whether that is new.
+// Replace records the last report about a pod, and returns whether the report is new.
 func (l *LastReports) Replace(pod types.NamespacedName, said string) bool {
 	last, _ := l.Get(pod)
 	if said == "" {

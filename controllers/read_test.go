@@ -24,16 +24,16 @@ func TestReadOwned(t *testing.T) {
 		unwanted     bool
 		found, taken bool
 	}{
-		"absent":                        {cached: none, live: none},
-		"cached":                        {cached: own, live: own, found: true},
-		"not in the cache yet":          {cached: none, live: own, found: true},
-		"without the operator's label":  {cached: none, live: []client.Object{foreign}, taken: true},
-		"of another client":             {cached: []client.Object{foreign}, live: []client.Object{foreign}, taken: true},
-		"of an earlier Echo":            {cached: []client.Object{earlier}, live: []client.Object{earlier}, taken: true},
-		"of an earlier Echo, replaced":  {cached: []client.Object{earlier}, live: own, found: true},
-		"of another client, not wanted": {cached: []client.Object{foreign}, live: []client.Object{foreign}, unwanted: true},
-		"cached, but not wanted":        {cached: own, live: own, unwanted: true, found: true},
-		"deleted, which the cache lags": {cached: []client.Object{earlier}, live: none},
+		"absent":                         {cached: none, live: none},
+		"cached":                         {cached: own, live: own, found: true},
+		"not in the cache yet":           {cached: none, live: own, found: true},
+		"without the operator's label":   {cached: none, live: []client.Object{foreign}, taken: true},
+		"of another client":              {cached: []client.Object{foreign}, live: []client.Object{foreign}, taken: true},
+		"of an earlier Echo":             {cached: []client.Object{earlier}, live: []client.Object{earlier}, taken: true},
+		"of an earlier Echo, replaced":   {cached: []client.Object{earlier}, live: own, found: true},
+		"of another client, not desired": {cached: []client.Object{foreign}, live: []client.Object{foreign}, unwanted: true},
+		"cached, but not desired":        {cached: own, live: own, unwanted: true, found: true},
+		"deleted, which the cache lags":  {cached: []client.Object{earlier}, live: none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			child := service(t)

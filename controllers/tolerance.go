@@ -14,11 +14,11 @@ import (
 // Tolerance is how long a transient failure is retried before the status reports it.
 const Tolerance = 2 * time.Second
 
-// Failures holds, for each object, the time since which its reconciles have failed.
+// Failures holds, for each object, the time when its reconciles began to fail.
 type Failures struct{ Memory[time.Time] }
 
-// Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. A conflict or a missing
-// object, which are signs of a lagging cache, is then retried after as long as the failures have lasted.
+// Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. Conflicts and missing
+// objects are signs of a lagging cache. They are retried after a delay that is as long as the failures have lasted.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure
@@ -49,8 +49,8 @@ func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	}
 }
 
-// Result returns what Reconcile returns to the work queue: when to repeat a successful reconcile, zero if only an event should, or what a
-// failure requires.
+// Result converts the outcome of a reconcile to the values that Reconcile returns to the work queue. next is the time until a successful
+// reconcile is repeated, or zero if only an event should repeat it.
 func Result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {
 	case failure == nil:

@@ -30,7 +30,7 @@ func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
 	g.Expect(tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour)).To(BeTrue(), "the failure of another object counts")
 	f.End(x, status.Classify(refused))
 	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed reconcile ends the series")
-	g.Expect(tolerated(x, &children.InvalidSpecError{}, time.Hour)).To(BeFalse(), "what only an edit helps against is tolerated")
+	g.Expect(tolerated(x, &children.InvalidSpecError{}, time.Hour)).To(BeFalse(), "a failure that only an edit can fix is tolerated")
 	f.End(x, nil)
 	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }

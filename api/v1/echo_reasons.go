@@ -2,11 +2,11 @@ package v1
 
 import corev1 "k8s.io/api/core/v1"
 
-// Reason is the reason of a condition or of an event. Its Go type determines the type of the event.
+// Reason is the reason in a condition or an event. Its Go type determines the type of the event.
 //
 // +kubebuilder:object:generate=false
 type Reason interface {
-	// String returns the reason as it is written in conditions and events.
+	// String returns the reason as it appears in conditions and events.
 	String() string
 	// EventType returns the type of an event with this reason: Normal or Warning.
 	EventType() string
@@ -30,7 +30,7 @@ func (r WarningReason) String() string { return string(r) }
 // EventType implements Reason.
 func (WarningReason) EventType() string { return corev1.EventTypeWarning }
 
-// Reasons of conditions.
+// Condition reasons.
 const (
 	// ReasonAllPodsReady means that all requested echo servers are ready.
 	ReasonAllPodsReady NormalReason = "AllPodsReady"
@@ -52,8 +52,8 @@ const (
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
 	// ReasonDeploymentPaused means that the rollout of the Deployment is paused.
 	ReasonDeploymentPaused WarningReason = "DeploymentPaused"
-	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because
-	// EventNodeProblem already warns of the node.
+	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because EventNodeProblem
+	// already warns about the node.
 	ReasonNodeProblem NormalReason = "NodeProblem"
 	// ReasonUnschedulable means that the scheduler finds no node for a pod.
 	ReasonUnschedulable WarningReason = "Unschedulable"
@@ -92,8 +92,8 @@ const (
 	ReasonDeleting NormalReason = "Deleting"
 )
 
-// Reasons of events. An Echo that is not ready is reported with EventRolloutStarted or EventNotReady, whatever the reason of its Ready
-// condition. These reasons of conditions are also reasons of events: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
+// Event reasons. An Echo that is not ready is reported with EventRolloutStarted or EventNotReady, whatever the reason in its Ready
+// condition. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
 // ReasonGatewayAPIMissing.
 const (
 	// EventDeployed reports that the Deployment was created.
@@ -120,13 +120,13 @@ const (
 	EventDeleteRequested NormalReason = "DeleteRequested"
 	// EventDeleted reports that the deletion of the Echo is complete.
 	EventDeleted NormalReason = "Deleted"
-	// EventNodeProblem reports a problem of a node that runs pods of the Echo.
+	// EventNodeProblem reports a problem with a node that runs pods of the Echo.
 	EventNodeProblem WarningReason = "NodeProblem"
-	// EventNodeRecovered reports that a node problem is gone.
+	// EventNodeRecovered reports that a node problem has ended.
 	EventNodeRecovered NormalReason = "NodeRecovered"
-	// EventEchoNotFound reports on a pod that the Echo in its companion label does not exist.
+	// EventEchoNotFound is recorded on a pod. It reports that the Echo named in the pod's companion label does not exist.
 	EventEchoNotFound WarningReason = "EchoNotFound"
-	// EventCompanionNotCreated reports on a pod that its companion cannot be created.
+	// EventCompanionNotCreated is recorded on a pod. It reports that the pod's companion cannot be created.
 	EventCompanionNotCreated WarningReason = "CompanionNotCreated"
 	// EventNotMonitored reports that the PodMonitor of the Echo cannot be created or changed.
 	EventNotMonitored WarningReason = "NotMonitored"

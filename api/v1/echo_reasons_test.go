@@ -13,10 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// declared is a constant of echo_reasons.go as it is written there.
+// declared holds the Go type and the value of a constant in echo_reasons.go.
 type declared struct{ goType, value string }
 
-// declaredReasons reads all constants of echo_reasons.go, so that a reason that is added later is checked, too.
+// declaredReasons reads all constants of echo_reasons.go, so that reasons added later are also checked.
 func declaredReasons(t *testing.T) map[string]declared {
 	t.Helper()
 	g := NewWithT(t)
@@ -31,7 +31,7 @@ func declaredReasons(t *testing.T) map[string]declared {
 		goType, hasType := spec.Type.(*ast.Ident)
 		literal, isLiteral := spec.Values[0].(*ast.BasicLit)
 		if !hasType || !isLiteral {
-			t.Fatalf("%s has no type or is no literal", spec.Names[0])
+			t.Fatalf("%s has no type or is not a literal", spec.Names[0])
 		}
 		value, err := strconv.Unquote(literal.Value)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -73,13 +73,13 @@ func TestReasonsOfEventsAreUniqueForEachType(t *testing.T) {
 	}
 }
 
-// TestReasonsAreAcceptedByTheAPIServer checks the limits of metav1.Condition and of Events. The API server rejects a whole status
-// for one reason that is not valid.
+// TestReasonsAreAcceptedByTheAPIServer checks the limits of metav1.Condition and of Events. A single invalid reason makes the API server
+// reject the whole status.
 func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	condition := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	for name, reason := range declaredReasons(t) {
 		if !condition.MatchString(reason.value) {
-			t.Errorf("%s: %q is not a valid reason of a condition", name, reason.value)
+			t.Errorf("%s: %q is not a valid condition reason", name, reason.value)
 		}
 		if len(reason.value) > 128 {
 			t.Errorf("%s: %q is too long for an event", name, reason.value)
@@ -87,7 +87,7 @@ func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWarnings lists the reasons that are reported by Warning events: those that are unlikely to go away without action.
+// TestWarnings lists the reasons that Warning events report. The causes of these events are unlikely to go away without action.
 func TestWarnings(t *testing.T) {
 	want := map[string]bool{
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,
@@ -117,7 +117,7 @@ func TestTheTypeOfAReasonDecidesTheTypeOfItsEvent(t *testing.T) {
 		corev1.EventTypeWarning: WarningReason("Same"),
 	} {
 		if got := reason.EventType(); got != want || reason.String() != "Same" {
-			t.Errorf("%T: an event of type %s with the reason %s", reason, got, reason)
+			t.Errorf("%T: the event has type %s and reason %s", reason, got, reason)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fill sets every exported field of a value, with one element in each list and map, so that a field that is added later is filled,
-// too. Types of other packages are left empty: their copies are not generated here.
+// fill sets every exported field of a value, and puts one element in each list and map. Fields added later are therefore also set. Types
+// from other packages stay empty, because their copies are not generated here.
 func fill(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -44,7 +44,7 @@ func fill(value reflect.Value) {
 	}
 }
 
-// spoil changes every number, text and flag that can be reached from a value.
+// spoil changes every number, string and Boolean that can be reached from a value.
 func spoil(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -89,10 +89,10 @@ func TestACopyOfAnEchoSharesNothingWithIt(t *testing.T) {
 		t.Fatalf("the copy differs: %s", cmp.Diff(original, copied))
 	}
 	spoil(reflect.ValueOf(copied).Elem())
-	NewWithT(t).Expect(original).To(BeComparableTo(filled()), "a change of the copy changed the original")
+	NewWithT(t).Expect(original).To(BeComparableTo(filled()), "a change to the copy changed the original")
 }
 
-// TestEveryFieldSurvivesJSON checks that no two fields have the same name in JSON, which would drop both.
+// TestEveryFieldSurvivesJSON checks that no two fields have the same JSON name, because encoding/json would drop both.
 func TestEveryFieldSurvivesJSON(t *testing.T) {
 	g := NewWithT(t)
 	echo, again := &Echo{}, &Echo{}
@@ -103,8 +103,8 @@ func TestEveryFieldSurvivesJSON(t *testing.T) {
 	g.Expect(again).To(BeComparableTo(echo))
 }
 
-// TestWhatIsNotSetIsNotWritten checks that an empty Echo has no optional field in JSON: an apply configuration that is made of it
-// would own them. The numbers of a status that is written are always shown.
+// TestWhatIsNotSetIsNotWritten checks that the JSON of an empty Echo has no optional fields, because an apply configuration built from it
+// would own them. A status always includes its replica counts.
 func TestWhatIsNotSetIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})

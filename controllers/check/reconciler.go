@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
 
 // reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, it writes the results of their last runs. It returns
-// when to reconcile again if no event arrives earlier, and the failure.
+// the failure, and the time until the next reconcile if no event arrives earlier.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
@@ -66,13 +66,13 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
 	}
 	if failure != nil && failure.NoRetry {
-		failure.RetryAfter = report.Next // other checks wait for that time
+		failure.RetryAfter = report.Next // other checks must be reconciled then
 	}
 	return report.Next, failure
 }
 
 // converge brings an Echo's CronJobs to their desired state, and returns what is known about its checks. A check that fails does not stop
-// the others. The status names a check before its CronJob is created, so that a later reconcile finds the CronJob whatever happens.
+// the others. The status names a check before its CronJob is created, so that a later reconcile always finds the CronJob.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observation, error) {
 	seen := checks.Observation{Checks: map[string]checks.Runs{}, Gone: map[string]bool{}}
 	if !checks.AllNamed(echo) {

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// reconcileChecks reconciles the checks of the Echo "x", and returns the writes and the checks that the status then names.
+// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the checks that the status names afterwards.
 func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,7 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// TestStatusNamesACheckBeforeItsCronJob checks that the operator never creates a CronJob without a trace of it in the status.
+// TestStatusNamesACheckBeforeItsCronJob checks that the status names a check before the operator creates the check's CronJob.
 func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	check := func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
@@ -90,18 +90,18 @@ func TestReconciler_unknownGroup(t *testing.T) {
 	}
 }
 
-// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server says that its
-// CronJob is gone.
+// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server confirms that
+// the check's CronJob is gone.
 func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
 	writes, named, next := reconcileChecks(t, w)
 	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
-		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+		t.Errorf("the first reconcile wrote %v, the status names %v, and the next one is in %s", writes, named, next.RequeueAfter)
 	}
 	if writes, named, next = reconcileChecks(t, w); len(named) > 0 || next.RequeueAfter != 0 {
-		t.Errorf("then it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+		t.Errorf("the second reconcile wrote %v, the status names %v, and the next one is in %s", writes, named, next.RequeueAfter)
 	}
 }
 
@@ -116,8 +116,8 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed stops running even if another client
-// removed the label by which the cache selects its CronJob.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed stops running. Its CronJob is deleted
+// even if another client removed the label that the cache selects it by.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
@@ -129,11 +129,11 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
 		reconcile.TerminalError(nil)) ||
 		!slices.Contains(w.Writes, "delete x-path") {
-		t.Errorf("it wrote %v, and ends with %v", w.Writes, err)
+		t.Errorf("it wrote %v, and returned %v", w.Writes, err)
 	}
 }
 
-// TestCronJobsOfOthersStay checks that a CronJob that the Echo does not own is not deleted with the check of that name.
+// TestCronJobsOfOthersStay checks that removing a check does not delete a CronJob of that name that the Echo does not own.
 func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
@@ -159,6 +159,6 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	r := &Reconciler{Dependencies: w.Dependencies}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("it returned %v", err)
 	}
 }

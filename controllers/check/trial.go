@@ -14,11 +14,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// The operator only tries whether a Job could be created, which anyone who may create CronJobs can do anyway.
+// The operator creates Jobs only in dry runs. Anyone who may create CronJobs can create Jobs anyway.
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
 
-// tryRun returns why the API server would reject the Job or the pod that a run lacks, nil if it would not or if that cannot be known. A dry
-// run requires no right to read events or quotas, and is also subject to policies, webhooks and OpenShift quotas.
+// tryRun returns the error with which the API server would reject the Job or the pod that a run lacks. The error is nil if the API server
+// would accept it, or if that cannot be determined. A dry run requires no right to read events or quotas. Policies, webhooks and OpenShift
+// quotas also apply to it.
 func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) error {
 	template := cronJob.Spec.JobTemplate
 	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {

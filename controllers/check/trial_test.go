@@ -20,7 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// TestReconciler_tryRun checks that only a rejection that Kubernetes' controllers would also get counts, and that nothing is created.
+// TestReconciler_tryRun checks that tryRun creates nothing, and that it reports only rejections that Kubernetes' controllers would also
+// get.
 func TestReconciler_tryRun(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	forbidden := func(words string) error { return apierrors.NewForbidden(things, "x", errors.New(words)) }
@@ -31,14 +32,14 @@ func TestReconciler_tryRun(t *testing.T) {
 		tried    []string
 		want     string
 	}{
-		"nothing lacks":      {want: ""},
-		"all is well":        {lacks: checks.Lacks{Job: true, Pod: true}, tried: []string{"Job", "Pod"}},
-		"a quota of Jobs":    {checks.Lacks{Job: true, Pod: true}, forbidden(quota), nil, []string{"Job"}, "the resource quota few has no room for the Job of the check (pods)"},
-		"a quota of pods":    {checks.Lacks{Pod: true}, nil, forbidden(quota), []string{"Pod"}, "the resource quota few has no room for the Pod of the check (pods)"},
-		"a policy":           {checks.Lacks{Pod: true}, nil, forbidden("violates PodSecurity"), []string{"Pod"}, "the API server forbids the Pod of the check"},
-		"a right that lacks": {checks.Lacks{Job: true, Pod: true}, forbidden(`User "u" cannot create resource "jobs"`), nil, []string{"Job", "Pod"}, ""},
-		"no dry run":         {checks.Lacks{Pod: true}, nil, apierrors.NewBadRequest(`admission webhook "w" does not support dry run`), []string{"Pod"}, ""},
-		"no API server":      {checks.Lacks{Pod: true}, nil, errors.New("connection refused"), []string{"Pod"}, ""},
+		"nothing lacks":   {want: ""},
+		"all is well":     {lacks: checks.Lacks{Job: true, Pod: true}, tried: []string{"Job", "Pod"}},
+		"a quota of Jobs": {checks.Lacks{Job: true, Pod: true}, forbidden(quota), nil, []string{"Job"}, "the resource quota few has no room for the Job of the check (pods)"},
+		"a quota of pods": {checks.Lacks{Pod: true}, nil, forbidden(quota), []string{"Pod"}, "the resource quota few has no room for the Pod of the check (pods)"},
+		"a policy":        {checks.Lacks{Pod: true}, nil, forbidden("violates PodSecurity"), []string{"Pod"}, "the API server forbids the Pod of the check"},
+		"a missing right": {checks.Lacks{Job: true, Pod: true}, forbidden(`User "u" cannot create resource "jobs"`), nil, []string{"Job", "Pod"}, ""},
+		"no dry run":      {checks.Lacks{Pod: true}, nil, apierrors.NewBadRequest(`admission webhook "w" does not support dry run`), []string{"Pod"}, ""},
+		"no API server":   {checks.Lacks{Pod: true}, nil, errors.New("connection refused"), []string{"Pod"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, tried := fakecluster.New(t), []string(nil)

@@ -18,7 +18,7 @@ func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Tr
 	return &missing
 }
 
-// report sends an event about a pod's companion, unless the last event said the same. Nil ends the report.
+// report sends an event about a pod's companion, unless it would repeat the last event. If news is nil, the last event is forgotten.
 func (r *Reconciler) report(owner *corev1.Pod, request ctrl.Request, news *status.Transition) {
 	said, reason := "", ""
 	if owner != nil && news != nil {

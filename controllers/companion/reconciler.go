@@ -22,7 +22,7 @@ import (
 // Reconciler creates an echo server next to each pod that requests one. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
-	// Labeled holds the pods with a companion label.
+	// Labeled holds the pods that have a companion label.
 	Labeled cache.Cache
 
 	reported controllers.LastReports
@@ -45,7 +45,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(next, failure)
 }
 
-// reconcilePod brings a pod's companion to its desired state. It returns the pod, and when to reconcile again if no event arrives earlier.
+// reconcilePod brings a pod's companion to its desired state. It returns the pod, and the time until the next reconcile if no event arrives
+// earlier.
 func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
 	view, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
@@ -88,8 +89,8 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 	return view, err
 }
 
-// planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
-// lag, and does not hold a companion that lost its labels. A pod that was not created as this companion remains unchanged.
+// planLive asks the API server for a companion that the cache does not hold, before a companion is created or after one was lost. The cache
+// may lag, and does not hold a companion that lost its labels. A pod that was not created as this companion remains unchanged.
 func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *echopod.CompanionState,
 	plan echopod.CompanionPlan, key client.ObjectKey) (echopod.CompanionPlan, error) {
 	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})

@@ -7,12 +7,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// lastSeen holds the name of each pod's companion when it was last seen, empty if the pod is known to have none. A new process starts with
-// nothing, and asks the API server.
+// lastSeen holds the name of the companion that each pod was last seen to have. The name is empty if the pod is known to have no companion.
+// A new process knows no names, and asks the API server.
 type lastSeen struct{ controllers.Memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it, because another client may have removed its
-// labels. Only two matter: a companion about to be created, and an undesired one whose end was not seen. Without either, the name is empty.
+// labels. Only two companions matter: one that is about to be created, and one that is not desired but was not seen to end. If there is
+// neither, the name is empty.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name
@@ -30,7 +31,7 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState
 	return name
 }
 
-// record keeps what a reconcile of a pod saw and did, for the next reconcile.
+// record remembers what a reconcile of a pod saw and did, for the next reconcile.
 func (l *lastSeen) record(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) {
 	switch name := view.Name(); {
 	case plan.None && view.Owner == nil:

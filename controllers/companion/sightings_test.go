@@ -127,7 +127,7 @@ func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
 	r := reconciler(w)
 	for range 2 {
 		if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter == 0 {
-			t.Errorf("the reconcile ends with %+v, %v", result, err)
+			t.Errorf("the reconcile returned %+v, %v", result, err)
 		}
 	}
 	w.Fail = func(string) error { return nil }

@@ -28,8 +28,8 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 	return withChildren(seen, ensured), err
 }
 
-// ensureChildren returns the outcome for each child that it reached. It reads the cache before it writes anything, so that an Echo that is
-// not allowed, or whose name is known to be taken, changes nothing.
+// ensureChildren returns the outcome for each child that it reached. It reads the cache before it writes anything. If the Echo is not
+// allowed, or one of its names is known to be taken, it writes nothing.
 func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
 	config := r.config()
 	if found, err := r.readUpToDate(ctx, echo, config); found != nil || err != nil {
@@ -133,8 +133,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold, which the API server rejects as a conflict
-// if an object of that name exists. Only then does it read the object from the API server.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. The API server rejects that as a conflict if
+// an object of that name exists, and only then does ensure read the object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
@@ -152,8 +152,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	return c.ensure(ctx, writer)
 }
 
-// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile says that there
-// is none. If that request fails, too, it returns the error.
+// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile reports that
+// there is none. If that request also fails, findDeployment returns the error.
 func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
 	if i < 0 || found[i].object() != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// childDelay returns how long an event of a child waits. An Echo that is being deleted waits for the end of its Deployment, which is the last
-// of its children to go.
+// childDelay returns how long an event of a child waits. An Echo that is being deleted waits for its Deployment, which is the last of its
+// children to be deleted.
 func (r *Reconciler) childDelay(before, after client.Object) time.Duration {
 	old, isDeployment := before.(*appsv1.Deployment)
 	d, exists := after.(*appsv1.Deployment)
@@ -37,7 +37,7 @@ func (r *Reconciler) isBeingDeleted(echo types.NamespacedName) bool {
 	return err == nil && found != nil && !found.DeletionTimestamp.IsZero()
 }
 
-// podDelay returns how long a pod event waits. An Echo becomes ready by a Deployment event.
+// podDelay returns how long a pod event waits. Only a Deployment event makes an Echo ready.
 func podDelay(before, after client.Object) time.Duration {
 	old, _ := before.(*corev1.Pod)
 	pod, exists := after.(*corev1.Pod)

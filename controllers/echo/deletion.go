@@ -19,7 +19,7 @@ import (
 const longestDeletionPeriod = 30 * time.Second
 
 // orphanedAfter is how long an Echo waits for pods that no one deletes, because its Deployment was deleted with --cascade=orphan. The
-// garbage collector starts sooner with the pods that it deletes.
+// garbage collector takes less time to start deleting pods that are not orphaned.
 const orphanedAfter = time.Minute
 
 // reconcileDelete deletes the objects created for an Echo, and releases the Echo when its last pod is gone.
@@ -41,7 +41,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	if failure != nil || left.any() { // at the end, the Echo is gone, and there is nothing to report
 		unwritten = r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
 	}
-	switch { // a status that cannot be written must not keep an Echo
+	switch { // a failed status write must not block the deletion of an Echo
 	case failure != nil:
 		return 0, failure
 	case left.any():
@@ -53,7 +53,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	}
 }
 
-// nextDeletionCheck returns how long to wait before the next reconcile of an Echo that has been in deletion for a time.
+// nextDeletionCheck returns how long to wait before the next reconcile, given how long an Echo's deletion has taken so far.
 func nextDeletionCheck(elapsed time.Duration) time.Duration {
 	const share = 4 // of that time
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)

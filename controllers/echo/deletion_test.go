@@ -26,7 +26,7 @@ func deletedEcho(finalizers ...string) *v1.Echo {
 	})
 }
 
-// gone reports whether the API server has forgotten the Echo.
+// gone reports whether the API server no longer has the Echo.
 func gone(t *testing.T, w *fakecluster.World) bool {
 	t.Helper()
 	return apierrors.IsNotFound(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, &v1.Echo{}))

@@ -43,10 +43,10 @@ func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.found, c
 
 func (c ensuredChild) existed() bool { return c.before != nil }
 
-// unchanged reports whether the child existed and did not have to be changed.
+// unchanged reports whether the child existed and needed no change.
 func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.before }
 
-// allUnchanged reports whether all children already had their desired state, and the undesired ones did not exist.
+// allUnchanged reports whether all desired children existed and needed no change, and no other children existed.
 func allUnchanged(found []ensuredChild) bool {
 	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }
@@ -82,5 +82,5 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 	return seen
 }
 
-// lacksLabel reports whether a child lost the label by which watches select it.
+// lacksLabel reports whether a child lost the label that the watches select it by.
 func lacksLabel(object client.Object) bool { return object != nil && !children.IsManaged(object) }

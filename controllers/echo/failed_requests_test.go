@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns what a reconcile of an Echo reads if nothing fails, at least a number of reads.
+// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer than least.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
@@ -94,8 +94,8 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 	}
 }
 
-// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. After a taken name, the next reconcile comes only
-// after a minute, and the status must not keep the counts of a Deployment that is no longer the Echo's.
+// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. If only the name were reported, the next reconcile
+// would start after a minute. The status must not keep the counts of a Deployment that the Echo no longer owns.
 func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	echo := fakecluster.StoredEcho()
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}
@@ -109,11 +109,11 @@ func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 		return reads.Reads, err
 	}
 	reads, err := reconcileWithout(t, 0)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the name is looked at again after a minute")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the name is checked again after a minute")
 	NewWithT(t).Expect(reads).To(ContainElement("API server: get *v1.Deployment"))
 	for i, read := range reads {
 		if _, err := reconcileWithout(t, i+1); !errors.Is(err, fakecluster.ErrRefused) {
-			t.Errorf("read %d, %s: it ends with %v", i+1, read, err)
+			t.Errorf("read %d, %s: it returned %v", i+1, read, err)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
 	g.Expect(r.History.Reconciles()[request.NamespacedName].Error).To(BeEmpty())
 	r.Client = fakecluster.New(t).Server
 	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Reconciles()) != 0 {
-		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Reconciles(), result, err)
+		t.Errorf("it keeps %v for an Echo that is gone: %+v, %v", r.History.Reconciles(), result, err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 func noBudget(e *v1.Echo) { e.Generation, e.Spec.DisruptionBudget.Enabled = 2, new(false) }
 
-// observed makes the status of an Echo say that its spec was applied.
+// observed makes the status of an Echo report that its spec was applied.
 func observed(e *v1.Echo) {
 	e.Status.ObservedGeneration = e.Generation
 	e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionDegraded, Status: metav1.ConditionFalse}}
@@ -56,17 +56,17 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 		compared []client.Object
 		want     bool
 	}{
-		"a new Echo":                         {fakecluster.StoredEcho(), nil, false},
-		"an edited spec":                     {fakecluster.StoredEcho(noBudget), nil, true},
-		"an edited spec, there was one":      {fakecluster.StoredEcho(noBudget), []client.Object{budget}, true},
-		"an edited spec, there was none":     {fakecluster.StoredEcho(noBudget), []client.Object{nil}, false},
-		"an applied spec":                    {fakecluster.StoredEcho(noBudget, observed), nil, false},
-		"an applied spec that is paused":     {fakecluster.StoredEcho(noBudget, observed, func(e *v1.Echo) { e.Spec.Paused = true }), nil, true},
-		"a deleted Echo":                     {fakecluster.StoredEcho(noBudget, observed, deleted), nil, true},
-		"a deleted Echo, there was none":     {fakecluster.StoredEcho(noBudget, observed, deleted), []client.Object{nil}, false},
-		"another Echo of the same name":      {fakecluster.StoredEcho(noBudget, func(e *v1.Echo) { e.UID = "other" }), []client.Object{nil}, true},
-		"a spec that could not be applied":   {fakecluster.StoredEcho(noBudget, observed, degraded), nil, true},
-		"a spec that was seen by no process": {fakecluster.StoredEcho(noBudget, observed, func(e *v1.Echo) { e.Generation++ }), nil, true},
+		"a new Echo":                       {fakecluster.StoredEcho(), nil, false},
+		"an edited spec":                   {fakecluster.StoredEcho(noBudget), nil, true},
+		"an edited spec, there was one":    {fakecluster.StoredEcho(noBudget), []client.Object{budget}, true},
+		"an edited spec, there was none":   {fakecluster.StoredEcho(noBudget), []client.Object{nil}, false},
+		"an applied spec":                  {fakecluster.StoredEcho(noBudget, observed), nil, false},
+		"an applied spec that is paused":   {fakecluster.StoredEcho(noBudget, observed, func(e *v1.Echo) { e.Spec.Paused = true }), nil, true},
+		"a deleted Echo":                   {fakecluster.StoredEcho(noBudget, observed, deleted), nil, true},
+		"a deleted Echo, there was none":   {fakecluster.StoredEcho(noBudget, observed, deleted), []client.Object{nil}, false},
+		"another Echo of the same name":    {fakecluster.StoredEcho(noBudget, func(e *v1.Echo) { e.UID = "other" }), []client.Object{nil}, true},
+		"a spec that could not be applied": {fakecluster.StoredEcho(noBudget, observed, degraded), nil, true},
+		"a spec that no process has seen":  {fakecluster.StoredEcho(noBudget, observed, func(e *v1.Echo) { e.Generation++ }), nil, true},
 	} {
 		r := &Reconciler{}
 		for _, found := range c.compared {

@@ -18,21 +18,21 @@ import (
 type leftovers struct {
 	objects          []client.Object
 	pods, companions []corev1.Pod
-	// orphaned is true if the Deployment was orphaned. Its pods are then kept, and not in pods.
+	// orphaned is true if the Deployment was orphaned. Its pods are then kept, and pods does not include them.
 	orphaned bool
 }
 
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
-// leftoversOf returns what remains of an Echo. If the cache holds anything, that is enough. Otherwise, leftoversOf asks the API server,
-// because the cache may lack objects that were just created. Pods that no one has deleted for long are kept.
+// leftoversOf returns what remains of an Echo. If the cache holds anything, leftoversOf relies on the cache. Otherwise, it asks the API
+// server, because the cache may lack objects that were just created. Pods that no one has deleted for a long time are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
 		return leftovers{}, err
 	}
 	left, err := r.leftoversIn(ctx, source{r.Client, r.readCached, controllers.CachedPodsOf}, echo, desired)
-	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may be those of an orphaned Deployment
+	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may belong to an orphaned Deployment
 		left, err = r.leftoversIn(ctx, source{r.Client, r.read, controllers.CachedPodsOf}, echo, desired)
 	}
 	if err == nil && !left.any() {
@@ -56,9 +56,9 @@ func livePodsOf(echo *v1.Echo) client.ListOption {
 	return client.MatchingLabels(children.InstanceLabels(echo))
 }
 
-// leftoversIn returns what remains of an Echo in the cache or in the API server. An object that has a child's name was orphaned, or was
-// never the Echo's: only the API server knows whether the Deployment was orphaned. Pods may outlast the Deployment if another client
-// deleted it in the background.
+// leftoversIn returns what remains of an Echo in the cache or in the API server. If an object with a child's name is not the Echo's, the
+// child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the Deployment if
+// another client deleted it in the background.
 func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {

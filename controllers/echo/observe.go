@@ -17,8 +17,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observe returns, from the cache, what surrounds an Echo's children: its pods and companions, the nodes of its pods, and its Gateways. If
-// it cannot read something, it still returns the rest.
+// observe reads from the cache the objects around an Echo's children: its pods and companions, the nodes of its pods, and its Gateways. If
+// it cannot read some of them, it still returns the others.
 func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	gateways, unreadable := r.Gateways.Observe(ctx, r.Client, echo)
 	pods, companions, err := listPods(ctx, r.Client, echo, controllers.CachedPodsOf(echo))

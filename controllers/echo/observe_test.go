@@ -24,7 +24,7 @@ func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
 	}))
 	NewWithT(t).Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	if s := w.Current(t).Status; s.Replicas+s.ReadyReplicas+s.UpdatedReplicas != 0 || s.Image != "" {
-		t.Errorf("the status tells of %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
+		t.Errorf("the status reports %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// pendingEvents holds, for each Echo, what no event has reported yet because a reconcile failed. Events are for people, and no decision
-// depends on them.
+// pendingEvents holds, for each Echo, the changes that no event has reported yet because a reconcile failed. Events are for people, and no
+// decision depends on them.
 type pendingEvents struct {
 	controllers.Memory[*unreportedNews]
 }
@@ -23,7 +23,7 @@ type unreportedNews struct {
 	changes []status.Change
 	// generations are the generations in the API server's last responses for the objects that the operator changed.
 	generations map[types.UID]int64
-	// unsure holds, by kind, the children before writes that may or may not have taken effect.
+	// unsure holds, by kind, the children as they were before writes that may or may not have taken effect.
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
@@ -47,9 +47,9 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the earlier changes that were not reported, followed by the changes of a reconcile. If a child already matches after a write
-// that failed, that write changed it. add omits a change that an earlier response already had: the reconcile repeated it because the cache
-// did not hold it yet.
+// add returns the earlier changes that were not reported, followed by the changes of this reconcile. If a child already matches after a
+// failed write, that write changed it. add omits a change that an earlier response already contained. The reconcile repeated that change
+// because the cache did not hold it yet.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions that turn out to be due, because the Echo's status proves that a failed write of a report took effect.
-// Nothing else is then left to report.
+// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. Nothing
+// else is then left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {
@@ -96,7 +96,7 @@ func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	return due
 }
 
-// done drops what is now reported.
+// done drops what has now been reported.
 func (u *pendingEvents) done(echo types.NamespacedName) {
 	if news, found := u.Get(echo); found {
 		news.changes, news.report = nil, nil

@@ -23,9 +23,9 @@ type Reconciler struct {
 	controllers.Dependencies
 	// History records each reconcile.
 	History *history.History
-	// Gateways holds what the cluster offers of Gateway API. It may be empty.
+	// Gateways holds the Gateway API support of the cluster. It may be empty.
 	Gateways gatewayapi.API
-	// Labeled holds the pods with a companion label.
+	// Labeled holds the pods that have a companion label.
 	Labeled cache.Cache
 
 	memory memory
@@ -80,8 +80,8 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 	return controllers.Result(next, failure)
 }
 
-// reconcileEcho brings an Echo's children to their desired state. Even if that fails, it writes the status. It returns when to reconcile
-// again if no event arrives earlier, and the failure.
+// reconcileEcho brings an Echo's children to their desired state. Even if that fails, it writes the status. It returns the failure, and the
+// time until the next reconcile if no event arrives earlier.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
@@ -91,7 +91,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.classify(echo, err)
 	}
 	if failure != nil && failure.NoRetry || failure.IsRefused() {
-		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // not only an edit can end the failure
+		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // the failure may end without an edit
 	}
 	return report.Next, failure
 }

@@ -60,12 +60,12 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 		wrote := len(w.Writes) > 0
 		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
 		if waits := response.RequeueAfter == queue.CacheLag; waits == writes {
-			t.Errorf("reconcile %d: it looks again after %s", i, response.RequeueAfter)
+			t.Errorf("reconcile %d: the next one is after %s", i, response.RequeueAfter)
 		}
 	}
 }
 
-// TestReconcile_stallsByARefusal checks that a reconcile comes when a rejection has lasted for a minute. After that, the operator
+// TestReconcile_stallsByARefusal checks that a reconcile is due when a rejection has lasted for a minute. After that, the operator
 // reconciles at a fixed rate.
 func TestReconcile_stallsByARefusal(t *testing.T) {
 	g := NewWithT(t)

@@ -56,7 +56,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.Complete(r.Traces.Reconciler("echo", r))
 }
 
-// echoLog returns a function that derives a reconcile's log from the manager's, as for all controllers with a main kind.
+// echoLog returns a function that derives a reconcile's log from the manager's. controller-runtime does the same for each controller with a
+// main kind.
 func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
 	return func(r *reconcile.Request) logr.Logger {
@@ -70,21 +71,21 @@ func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 // podChanged selects the pod updates that change an Echo's status.
 func podChanged() predicate.Predicate { return controllers.Updated(status.PodDiffers) }
 
-// ownerChanged selects the pod updates that can bring a companion.
+// ownerChanged selects the pod updates after which a pod may get a companion.
 func ownerChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
 		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
 	})
 }
 
-// nodeChanged selects the node updates that bring or end a problem.
+// nodeChanged selects the node updates that start or end a problem.
 func nodeChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
 		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))
 	})
 }
 
-// echoOfChild returns the Echo that a child belongs to by its owner reference, an empty name if it belongs to none.
+// echoOfChild returns the name of the Echo in a child's owner reference, an empty name if there is none.
 func echoOfChild(child client.Object) types.NamespacedName {
 	owner := metav1.GetControllerOfNoCopy(child)
 	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {
@@ -98,9 +99,9 @@ func requestForOwner(_ context.Context, child client.Object) []reconcile.Request
 	return controllers.RequestsFor(child.GetNamespace(), echoOfChild(child).Name)
 }
 
-// echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.
+// echoOfPod returns the Echo that a pod belongs to according to its labels. The cache holds only the operator's pods.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	if desired.CheckOf(pod) != "" { // not of the Deployment
+	if desired.CheckOf(pod) != "" { // not a pod of the Deployment
 		return nil
 	}
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))

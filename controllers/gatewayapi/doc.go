@@ -1,2 +1,2 @@
-// Package gatewayapi holds which Gateway API kinds the cluster offers, and reads an Echo's Gateways.
+// Package gatewayapi records which Gateway API kinds the cluster serves, and reads an Echo's Gateways.
 package gatewayapi

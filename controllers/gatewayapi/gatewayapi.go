@@ -18,13 +18,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// API holds what the cluster offered of Gateway API when the operator started. It never changes.
+// API holds the Gateway API support that the cluster had when the operator started. It never changes.
 type API struct {
 	// Served are the kinds that the operator can use.
 	Served children.Served
-	// Refused says, by kind, why the operator cannot use a kind that the cluster may serve.
+	// Refused holds, by kind, the reason why the operator cannot use a kind that the cluster may serve.
 	Refused map[string]string
-	// Unknown is true if the cluster gave no response.
+	// Unknown is true if the cluster did not respond.
 	Unknown bool
 }
 
@@ -34,7 +34,7 @@ type Seen struct {
 	Gateways routing.Gateways
 	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool
-	// Refused says why the operator may not read Gateways. It is empty if the operator may, or if there are none.
+	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can, or if there are no Gateways to read.
 	Refused string
 	// Unserved are the kinds that the Echo requires but the operator cannot use.
 	Unserved []status.Unserved
@@ -68,7 +68,7 @@ func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) 
 	return seen, nil
 }
 
-// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to.
+// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to stop serving it.
 func IsGone(c children.Child, err error) bool {
 	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }

@@ -22,11 +22,11 @@ func TestIsGone(t *testing.T) {
 		err   error
 		want  bool
 	}{
-		"optional":                 {children.Child{Optional: true, Desired: wanted.Desired}, gone, true},
-		"optional, and not wanted": {children.Child{Optional: true}, gone, false},
-		"of each cluster":          {children.Child{Desired: wanted.Desired}, gone, false},
-		"another error":            {children.Child{Optional: true, Desired: wanted.Desired}, errors.New("x"), false},
-		"no error":                 {children.Child{Optional: true, Desired: wanted.Desired}, nil, false},
+		"optional":              {children.Child{Optional: true, Desired: wanted.Desired}, gone, true},
+		"optional, not desired": {children.Child{Optional: true}, gone, false},
+		"of each cluster":       {children.Child{Desired: wanted.Desired}, gone, false},
+		"another error":         {children.Child{Optional: true, Desired: wanted.Desired}, errors.New("x"), false},
+		"no error":              {children.Child{Optional: true, Desired: wanted.Desired}, nil, false},
 	} {
 		NewWithT(t).Expect(IsGone(c.child, c.err)).To(Equal(c.want), name)
 	}

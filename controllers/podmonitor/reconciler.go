@@ -81,7 +81,7 @@ func compare(child children.Child, live client.Object) (apply.Difference, error)
 	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
 }
 
-// report sends an event about an Echo that cannot be monitored, unless the last event said the same.
+// report sends an event about an Echo that cannot be monitored, unless it would repeat the last event.
 func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status.Failure) {
 	said := ""
 	if echo != nil && failure != nil && !failure.Silent() {

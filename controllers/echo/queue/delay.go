@@ -15,12 +15,12 @@ const (
 	Soon = 200 * time.Millisecond
 	// Gathered is the delay of an event that only changes counts, so that a rollout does not write the status for each step of each pod.
 	Gathered = 2 * time.Second
-	// ByCompanion is the delay of an event of a pod that requests a companion. Unless its companion cannot be created, the companion's own
+	// ByCompanion is how long an event waits if its pod requests a companion. Unless the companion cannot be created, the companion's own
 	// event arrives earlier.
 	ByCompanion = 10 * time.Second
 )
 
-// Delay returns how long an event waits, zero if it does not. before is nil for a new object, and after for one that is gone.
+// Delay returns how long an event waits, zero if it does not. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
 // After returns a handler that adds Echoes to the queue when the delay of an event is over, unless another event adds them earlier.

@@ -21,13 +21,13 @@ import (
 // CacheLag is how long a reconcile waits for the cache to hold what the operator wrote.
 const CacheLag = 10 * time.Second
 
-// Expectations prevents two kinds of reconciles: those that the operator's own writes would start, which would find nothing to do, and
-// those that would start before the cache holds these writes, which would repeat them. Its methods may be called concurrently.
+// Expectations prevents two kinds of reconciles. Reconciles that the operator's own writes would start have nothing to do. Reconciles that
+// start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
 //
-// No foreign edit is lost. An event is dropped only if its version is the API server's response to a write of the reconcile, which has
-// therefore seen that version: the API server applies to the newest version, or rejects the write. Each foreign edit creates another
-// version. Events that arrive during a reconcile wait for its end, when it is known which versions are its own. Deletions are never
-// dropped.
+// No foreign edit is lost. An event is dropped only if the API server returned its version in response to a write of the reconcile. The
+// reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects it. Each foreign edit creates
+// another version. Events that arrive during a reconcile wait until it ends, when the versions of its own writes are known. Deletions are
+// never dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
@@ -42,7 +42,7 @@ type writes struct {
 	held []heldEvent
 	// awaited are the versions of each object that the cache does not hold yet, the oldest first.
 	awaited map[types.UID][]string
-	// last is the time at which the last of them was written.
+	// last is the time when the newest awaited version was written.
 	last time.Time
 	// skipped is true if a reconcile was skipped because of awaited versions.
 	skipped bool
@@ -149,7 +149,7 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 	return true
 }
 
-// caughtUp drops the awaited versions of an object that are not newer than the one that the cache holds, and reports whether the latter was
+// caughtUp drops the awaited versions of an object that are not newer than the cached version, and reports whether the cached version was
 // awaited. Versions that cannot be compared are dropped one by one.
 func (w *writes) caughtUp(held objectVersion) bool {
 	own := slices.Contains(w.awaited[held.uid], held.resourceVersion)

@@ -65,7 +65,7 @@ func TestExpectations_ownWritesStartNoReconcile(t *testing.T) {
 	p.End(p.key)
 	g.Expect(p.delivered).To(Equal(1))
 	g.Expect(p.arrive("4")).To(BeFalse(), "an event after the reconcile")
-	g.Expect(p.arrive("4")).To(BeTrue(), "the event of a resync is left out")
+	g.Expect(p.arrive("4")).To(BeTrue(), "the event of a resync is dropped")
 	g.Expect(p.of).To(BeEmpty())
 }
 
@@ -139,8 +139,8 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 	p.begins(0)
 	p.write("a", "c")
 	p.End(p.key)
-	g.Expect(p.arrive("b")).To(BeTrue(), "an unknown version is taken for an own one")
-	g.Expect(p.begins(1)).To(BeFalse(), "an unknown version is taken for an own one")
+	g.Expect(p.arrive("b")).To(BeTrue(), "an unknown version is mistaken for an own version")
+	g.Expect(p.begins(1)).To(BeFalse(), "an unknown version is mistaken for an own version")
 	g.Expect(p.arrive("c")).To(BeTrue(), "the own version is not recognized")
 	g.Expect(p.begins(1)).To(BeTrue(), "the own version is not recognized")
 }

@@ -14,7 +14,7 @@ import (
 // exist at the start have handler.LowPriority.
 const changePriority = 1
 
-// EchoEvents returns a handler that queues Echoes, and calls a function with the ones whose spec is new.
+// EchoEvents returns a handler that queues Echoes, and calls a function for each Echo that has a new spec.
 func EchoEvents(changed func(client.Object)) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workQueue) {

@@ -13,8 +13,8 @@ import (
 )
 
 // comparison records that an Echo's children match: it holds what the children depend on, and their versions. Building and comparing them
-// again would take most of a reconcile's time. No foreign edit is lost: each one gives an object another resource version, and a version is
-// recorded only after it was compared.
+// again would take most of a reconcile's time. No foreign edit is lost, because each edit gives an object another resource version, and a
+// version is recorded only after it was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
