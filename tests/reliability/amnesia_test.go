@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// amnesiaSeed is the seed of the amnesia that all plans run with, or 0 for none.
+// amnesiaSeed is the seed for the amnesia of all plans, or 0 for plans without amnesia.
 func amnesiaSeed(t *testing.T) int64 {
 	t.Helper()
 	text := os.Getenv("AMNESIA")
@@ -25,10 +25,10 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate is how many moments there are per memory loss, on average.
+// lossRate is the average number of moments per memory loss.
 const lossRate = 4
 
-// amnesia makes the operator lose its memories, at random moments. The zero value does nothing.
+// amnesia makes the operator lose its memories at random moments. The zero value does nothing.
 type amnesia struct {
 	lock   sync.Mutex
 	random *rand.Rand
@@ -41,11 +41,11 @@ func newAmnesia(p plan, c scenario) *amnesia {
 		return &amnesia{}
 	}
 	hash := fnv.New64()
-	_, _ = hash.Write([]byte(c.name + p.String())) // it never fails
+	_, _ = hash.Write([]byte(c.name + p.String())) // Write never returns an error
 	return &amnesia{random: rand.New(rand.NewSource(p.amnesia ^ int64(hash.Sum64())))}
 }
 
-// strike makes a process lose some of its memories if it is time to.
+// strike makes a process lose some of its memories, at random.
 func (a *amnesia) strike(p *process) {
 	for _, drop := range a.chosen(p.remembers()) {
 		drop()
@@ -53,7 +53,7 @@ func (a *amnesia) strike(p *process) {
 	}
 }
 
-// chosen returns the memories to drop now: mostly none, otherwise each with a probability of one half.
+// chosen returns the memories to drop now. Usually, there are none; otherwise, each is dropped with a probability of one half.
 func (a *amnesia) chosen(memories []func()) []func() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -63,7 +63,7 @@ func (a *amnesia) chosen(memories []func()) []func() {
 	return slices.DeleteFunc(slices.Clone(memories), func(func()) bool { return a.random.Intn(2) == 0 })
 }
 
-// remembers returns functions that make a process drop its memories. Before the process is assembled, there are none.
+// remembers returns functions that make a process drop its memories. Before the process is assembled, there are no such functions.
 func (p *process) remembers() []func() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -18,14 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// connection is the connection between one operator process and the simulated API server. The client is exactly as it ships, except for the
+// connection is the connection between one operator process and the simulated API server. The client is the one that ships, except for the
 // network.
 type connection struct {
 	*simulation
 	process *process
 }
 
-// call is a request to an object, or to the objects of a resource.
+// call is a request for an object, or for the objects of a resource.
 type call struct {
 	objectKey
 	*http.Request
@@ -33,7 +33,7 @@ type call struct {
 	body []byte
 }
 
-// RoundTrip answers a request, or makes a fault happen to it.
+// RoundTrip responds to a request, or makes a fault happen to it.
 func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	if answer := c.discover(request.URL.Path); answer != nil {
 		return respond(request, answer, nil)
@@ -45,7 +45,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch to.resource {
 	case "events":
 		return c.recordEvent(to)
-	case "apiservers": // not OpenShift
+	case "apiservers": // the cluster is not OpenShift
 		return respond(request, nil, apierrors.NewNotFound(schema.GroupResource{Resource: to.resource}, to.name))
 	}
 	c.amnesia.strike(c.process)
@@ -75,7 +75,7 @@ func (c scenario) discover(path string) any {
 	}
 }
 
-// parse reads the target of a request from its path: the prefix, group, version, namespace, resource, name and part.
+// parse returns the target in a request's path: the prefix, group, version, namespace, resource, name and part.
 func parse(request *http.Request) (call, error) {
 	to := call{Request: request}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
@@ -101,7 +101,7 @@ func parse(request *http.Request) (call, error) {
 
 func (c call) watches() bool { return c.URL.Query().Get("watch") != "" }
 
-// String names a call, such as "apply services x".
+// String returns a call as text, such as "apply services x".
 func (c call) String() string {
 	verb := strings.ToLower(c.Method)
 	switch {
@@ -115,7 +115,7 @@ func (c call) String() string {
 	return strings.Join(slices.DeleteFunc([]string{verb, c.resource, c.name, c.part}, func(word string) bool { return word == "" }), " ")
 }
 
-// respond returns a response: an object, or an error as the API server reports it.
+// respond returns a response with an object, or with an error in the API server's form.
 func respond(request *http.Request, answer any, err error) (*http.Response, error) {
 	code := http.StatusOK
 	var status apierrors.APIStatus
@@ -183,7 +183,7 @@ func plain(object *unstructured.Unstructured, err error) (any, error) {
 	return object.Object, nil
 }
 
-// selected returns the list that a request asks for.
+// selected returns the list of objects that a request selects.
 func (c connection) selected(to call) (any, error) {
 	which, err := selectorOf(to)
 	if err != nil {
@@ -216,7 +216,7 @@ func selectorOf(to call) (selector, error) {
 	return selector{to.namespace, byLabel, byField}, err
 }
 
-// matches reports whether an object is selected. Nil is not.
+// matches reports whether the selector selects an object. It never selects nil.
 func (s selector) matches(o *unstructured.Unstructured) bool {
 	return o != nil && (s.namespace == "" || s.namespace == o.GetNamespace()) && s.labels.Matches(labels.Set(o.GetLabels())) &&
 		s.fields.Matches(fields.Set{"metadata.name": o.GetName()})

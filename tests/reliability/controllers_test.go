@@ -78,7 +78,7 @@ func (s *store) setStatus(k objectKey, status any) {
 	utilruntime.Must(err)
 }
 
-// rollOut updates a Deployment's pods to the desired state, and its status.
+// rollOut updates a Deployment's pods and status to the desired state.
 func (s *simulation) rollOut(d *appsv1.Deployment) {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
 	template := digest(d.Spec.Template)
@@ -104,16 +104,16 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
 }
 
-// digest returns a short text that differs between templates.
+// digest returns a short text that is different for each template.
 func digest(template corev1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
 	utilruntime.Must(err)
 	hash := fnv.New32()
-	_, _ = hash.Write(text) // it never fails
+	_, _ = hash.Write(text) // Write never returns an error
 	return strconv.Itoa(int(hash.Sum32()))
 }
 
-// runPod runs a pod on a node, and ends it if it is being deleted.
+// runPod runs a pod on a node, and removes the pod if it is being deleted.
 func (s *simulation) runPod(o *unstructured.Unstructured) {
 	k := objectKey{"pods", o.GetNamespace(), o.GetName()}
 	if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); node == "" {
@@ -123,7 +123,7 @@ func (s *simulation) runPod(o *unstructured.Unstructured) {
 		corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 }
 
-// acceptRoute sets a route's status as if its Gateways use it.
+// acceptRoute sets a route's status as if its Gateways had accepted the route.
 func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
 	status := gatewayv1.HTTPRouteStatus{}
 	for _, parent := range route.Spec.ParentRefs {
@@ -133,16 +133,15 @@ func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
 	s.setStatus(objectKey{"httproutes", route.Namespace, route.Name}, status)
 }
 
-// drop deletes an object without waiting for anything.
+// drop deletes an object at once.
 func (s *store) drop(k objectKey) {
-	_ = s.remove(k, metav1.DeleteOptions{}) // it may be gone
+	_ = s.remove(k, metav1.DeleteOptions{}) // the object may already be gone
 }
 
-// collectGarbage deletes the dependents of objects that are gone, and ends the wait of objects that are deleted along with their
-// dependents.
+// collectGarbage deletes the dependents of objects that are gone, and completes deletions that wait for dependents.
 func (s *simulation) collectGarbage() {
 	live, dependents := map[types.UID]bool{orphanedReplicaSet: true}, map[types.UID][]objectKey{}
-	resources := slices.Sorted(maps.Keys(kinds)) // always in the same order, so that a run can be repeated
+	resources := slices.Sorted(maps.Keys(kinds)) // always in the same order, so that a run is reproducible
 	for _, resource := range resources {
 		for _, o := range s.list(resource) {
 			live[o.GetUID()] = true
@@ -165,7 +164,8 @@ func (s *simulation) collectGarbage() {
 	}
 }
 
-// endDeletion deletes or frees the dependents of an object that is being deleted, and then ends the object's wait.
+// endDeletion deletes or frees the dependents of an object that is being deleted, and then removes the finalizers that made the object
+// wait.
 func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
 	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers,
 		metav1.FinalizerDeleteDependents)
@@ -192,7 +192,7 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 	})
 }
 
-// free removes the owner from an orphaned object. Pods keep their owner: it is their ReplicaSet that loses its own.
+// free removes the owner from an orphaned object. Pods keep an owner, which is their orphaned ReplicaSet.
 func free(object map[string]any) {
 	o := &unstructured.Unstructured{Object: object}
 	if o.GetKind() != "Pod" {

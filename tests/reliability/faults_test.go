@@ -13,22 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// fault is something that may happen to a request.
+// fault is a failure that may affect a request.
 type fault struct {
 	name string
-	// done is true if the request is carried out first.
+	// done is true if the request is carried out before the fault.
 	done bool
 	// answer is the error in the API server's response.
 	answer error
-	// breaks is true if the connection breaks, and hangs if nothing arrives until the client gives up.
+	// breaks is true if the connection breaks. hangs is true if nothing arrives until the client gives up.
 	breaks, hangs bool
-	// crashes is true if the process ends immediately, and stops if it is asked to end.
+	// crashes is true if the process ends immediately. stops is true if it is asked to end.
 	crashes, stops bool
-	// old is how many changes of the request's resource the process misses when it starts again.
+	// old is the number of changes to the request's resource that the process misses when it starts again.
 	old int
-	// foreign is what another client does before the request.
+	// foreign is an action of another client before the request.
 	foreign func(*simulation, call)
-	// promises is true if the run ends differently than without the fault, so that only the operator's promises are checked.
+	// promises is true if the end differs from a run without the fault, so that only the operator's promises are checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool
@@ -53,20 +53,20 @@ var crashes = []fault{
 	{name: "crash after", crashes: true, done: true},
 	{name: "stop before", stops: true},
 	{name: "stop after", stops: true, done: true},
-	{name: "crash after, and start one change back", crashes: true, done: true, old: 1},
-	{name: "crash after, and start two changes back", crashes: true, done: true, old: 2},
+	{name: "crash after, and start with one change missing", crashes: true, done: true, old: 1},
+	{name: "crash after, and start with two changes missing", crashes: true, done: true, old: 2},
 }
 
-// losses are the faults that leave open whether the request was carried out.
+// losses are the faults after which the client does not know whether the request was carried out.
 var losses = []fault{
 	{name: "500 after", answer: apierrors.NewInternalError(errors.New("etcd")), done: true},
 	{name: "broken connection before", breaks: true},
 	{name: "broken connection after", breaks: true, done: true},
-	{name: "no answer before", hangs: true, visible: true},
-	{name: "no answer after", hangs: true, done: true, visible: true},
+	{name: "no response before", hangs: true, visible: true},
+	{name: "no response after", hangs: true, done: true, visible: true},
 }
 
-// place is a request in a run: the nth with its name, from 1. Without a name, it is the nth after the previous fault.
+// place is a request in a run: the nth with its name, counted from 1. Without a name, it is the nth after the previous fault.
 type place struct {
 	name string
 	nth  int
@@ -85,11 +85,11 @@ type planned struct {
 	at place
 }
 
-// plan describes what happens in a run.
+// plan describes the faults in a run.
 type plan struct {
 	faults []planned
 	holds  []hold
-	// amnesia is the seed of the moments at which the operator loses its memories, or 0 if it keeps them.
+	// amnesia is the seed for the moments at which the operator loses its memories, or 0 for no amnesia.
 	amnesia int64
 }
 
@@ -121,13 +121,13 @@ type injector struct {
 	lock  sync.Mutex
 	calls map[string]int
 	order []place
-	// hits is how many faults happened, and since is how many requests were sent after the last one.
+	// hits is how many faults have happened, and since is how many requests were sent after the last one.
 	hits, since int
-	// released is true once no watch is held back any more.
+	// released is true once no watch is held back anymore.
 	released bool
 }
 
-// next numbers a request, and returns what happens to it.
+// next numbers a request, and returns the fault for it, if any.
 func (i *injector) next(to call) (fault, bool) {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -185,13 +185,13 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	}
 }
 
-// applies reports whether a fault can happen to a request, and differs from the other faults. For a read, it makes no difference whether it
-// is carried out.
+// applies reports whether a fault can happen to a request, and has a different effect than the other faults. For a read, it makes no
+// difference whether the request is carried out.
 func (f fault) applies(at place) bool {
 	verb, _, _ := strings.Cut(at.name, " ")
 	switch verb {
 	case "get", "list":
-		return !f.done && !apierrors.IsNotFound(f.answer) // the API server does not deny what exists
+		return !f.done && !apierrors.IsNotFound(f.answer) // the API server never reports an existing object as missing
 	case "watch":
 		return f.answer != nil && !f.done && !apierrors.IsInvalid(f.answer)
 	default:

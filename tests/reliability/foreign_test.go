@@ -22,7 +22,7 @@ func foreigners() []fault {
 			}
 		}},
 		{name: "the object replaced", promises: true, foreign: replace},
-		{name: "the Echo changed and changed back", foreign: active(changeAndBack)},
+		{name: "the Echo changed and restored", foreign: active(changeAndBack)},
 		{name: "the Echo created again", foreign: active(createAgain)},
 		{name: "the finalizer removed", foreign: active(func(s *simulation) {
 			s.edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })
@@ -44,7 +44,7 @@ func foreigners() []fault {
 	}
 }
 
-// active returns another client's action that happens only while there is an Echo that is neither paused nor being deleted.
+// active returns another client's action that happens only if an Echo exists that is neither paused nor being deleted.
 func active(do func(*simulation)) func(*simulation, call) {
 	return func(s *simulation, _ call) {
 		o := s.get(echoKey)
@@ -57,7 +57,7 @@ func active(do func(*simulation)) func(*simulation, call) {
 	}
 }
 
-// replace deletes one of the operator's objects and creates another one under its name, as another client does.
+// replace deletes one of the operator's objects and creates another one with its name, as another client does.
 func replace(s *simulation, to call) {
 	old := s.get(to.objectKey)
 	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {
@@ -71,7 +71,7 @@ func replace(s *simulation, to call) {
 	s.create(to.objectKey, theirs.Object)
 }
 
-// force does what breaks the operator's promises.
+// force runs an action that breaks the operator's promises.
 func (s *simulation) force(do func()) {
 	set := func(forced bool) {
 		s.lock.Lock()

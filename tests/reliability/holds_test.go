@@ -2,12 +2,12 @@ package reliability
 
 import "fmt"
 
-// hold holds back a resource's watch, so that the operator's cache is late.
+// hold delays a resource's watch, so that the operator's cache is late.
 type hold struct {
 	resource string
-	// from is the number of the first change that comes late, from 1.
+	// from is the number of the first change that is late, counted from 1.
 	from int
-	// lag is how many changes late the watch is, until nothing is left to do without them. 0 stands for all changes.
+	// lag is how many changes the watch lags behind. 0 stands for all changes. Once there is nothing else left to do, the watch catches up.
 	lag int
 }
 
@@ -49,7 +49,7 @@ func (h hold) known(log []change) int {
 	return places[first]
 }
 
-// release lets all watches continue. It reports whether one was held back.
+// release lets all watches catch up. It reports whether any was held back.
 func (i *injector) release() bool {
 	i.lock.Lock()
 	defer i.lock.Unlock()

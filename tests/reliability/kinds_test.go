@@ -24,11 +24,11 @@ import (
 // kind is a kind that the simulated API server serves.
 type kind struct {
 	group, version, kind string
-	// cluster is true if its objects are in no namespace.
+	// cluster is true if its objects have no namespace.
 	cluster bool
-	// custom is true if it is not built into Kubernetes. No client applies such objects.
+	// custom is true if the kind is not built into Kubernetes. No client applies its objects.
 	custom bool
-	// fields is the manager of its fields.
+	// fields returns the manager of its fields.
 	fields func() *managedfields.FieldManager
 }
 
@@ -133,7 +133,7 @@ func (c scenario) apiGroups() metav1.APIGroupList {
 	return list
 }
 
-// validate rejects what the API server would reject among the operator's possible requests: a Service with two ports of the same name.
+// validate rejects the invalid objects that the operator might send: a Service with two ports of the same name.
 func (k kind) validate(o *unstructured.Unstructured) error {
 	if k.kind != "Service" {
 		return nil

@@ -10,10 +10,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestMain sets what all runs share. Each run produces much garbage and keeps little, so it pays to collect garbage less often.
+// TestMain applies settings for all runs. Each run produces much garbage and keeps little memory, so it pays to collect garbage less often.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	ctrl.SetLogger(logr.Discard())
-	utilruntime.ErrorHandlers = nil // one handler waits until some time after the last error of any run, but each run has its own time
+	utilruntime.ErrorHandlers = nil // one handler waits for some time after the last error, but each run has its own clock
 	os.Exit(m.Run())
 }

@@ -17,13 +17,13 @@ import (
 
 // outcome is the result of a run.
 type outcome struct {
-	// state holds the objects in a YAML-like form, without what differs between two runs of the same scenario.
+	// state contains the objects in a YAML-like form, without values that differ between two runs of the same scenario.
 	state map[string]string
 	// events are the events that were sent, in alphabetical order.
 	events []string
 	// broken contains the promises that were broken.
 	broken []string
-	// order contains the requests, and log the changes.
+	// order contains the requests, and log contains the changes.
 	order []place
 	log   []change
 	hits  int
@@ -53,7 +53,7 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	}
 }
 
-// asText returns an object as text, without what differs between two runs.
+// asText returns an object as text, without values that differ between two runs.
 func asText(object *unstructured.Unstructured) string {
 	text, err := json.MarshalIndent(normal(object), "", " ")
 	utilruntime.Must(err)
@@ -109,7 +109,7 @@ func (o outcome) differences(reference outcome) []string {
 	}
 	for _, k := range slices.Sorted(maps.Keys(o.state)) {
 		if _, wanted := reference.state[k]; !wanted {
-			found = append(found, k+" should not exist, and is\n"+o.state[k])
+			found = append(found, k+" should not exist, but is\n"+o.state[k])
 		}
 	}
 	return found
@@ -128,8 +128,8 @@ func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the reasons of events that were not sent. The start of a rollout is reported only if it is noticed before the rollout ends,
-// and only then does an event report that the Echo is ready again.
+// lost returns the reasons of events that were not sent. The operator reports the start of a rollout only if it notices the rollout before
+// the rollout ends. Only then does an event report that the Echo is ready again.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {
@@ -138,7 +138,7 @@ func (o outcome) lost(reference outcome) []string {
 	return missing
 }
 
-// reasons returns the types and reasons of the events that were sent, sorted. Their notes depend on what was noticed when.
+// reasons returns the types and reasons of the events that were sent, sorted. Their notes depend on when the operator noticed a change.
 func (o outcome) reasons() []string {
 	var all []string
 	for _, event := range o.events {
@@ -148,7 +148,7 @@ func (o outcome) reasons() []string {
 	return all
 }
 
-// surplus returns the elements that are more frequent in one sorted list than in another.
+// surplus returns the elements that occur more often in one sorted list than in another.
 func surplus(many, few []string) []string {
 	few = slices.Clone(few)
 	return slices.DeleteFunc(slices.Clone(many), func(each string) bool {
@@ -160,8 +160,8 @@ func surplus(many, few []string) []string {
 	})
 }
 
-// restWrites returns the requests that the operator sends when nothing is left to do. It may check whether a name is still taken, and once
-// a minute whether the cluster serves Gateway API if an Echo requires that.
+// restWrites returns the requests that the operator sends when there is nothing left to do. The operator may check whether a name is still
+// taken. If an Echo requires Gateway API, the operator may also check once a minute whether the cluster serves it.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)
@@ -172,7 +172,7 @@ func (s *simulation) restWrites(t *testing.T) []string {
 	var sent []string
 	for _, at := range s.faults.order[before:] {
 		asks := at.name == "list gateways" || at.name == "list httproutes"
-		if !asks && !strings.HasPrefix(at.name, "get ") && !strings.HasPrefix(at.name, "watch ") { // a fault may start the process again
+		if !asks && !strings.HasPrefix(at.name, "get ") && !strings.HasPrefix(at.name, "watch ") { // a fault may have restarted the process
 			sent = append(sent, "sent though nothing was left to do: "+at.String())
 		}
 	}

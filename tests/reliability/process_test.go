@@ -22,15 +22,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// process is one run of the operator as it ships: its manager, caches, controllers and queues.
+// process is one process of the operator, with the manager, caches, controllers and queues that ship.
 type process struct {
-	// crashed is true from the moment when its requests have no effect any more.
+	// crashed is true once its requests no longer have an effect.
 	crashed atomic.Bool
 	// stopping is true if the process was asked to end.
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
-	// gone is closed when the process has ended. Its remaining goroutines can read, and nothing else.
+	// gone is closed when the process has ended. Its remaining goroutines can read, but cannot do anything else.
 	gone chan struct{}
 
 	lock     sync.Mutex
@@ -76,7 +76,7 @@ func (s *simulation) end(t *testing.T) {
 	close(s.process.gone)
 }
 
-// wait waits until a request is given up, or the process is gone.
+// wait waits until the client gives up a request, or the process is gone.
 func (p *process) wait(request *http.Request, limit time.Duration) error {
 	select {
 	case <-request.Context().Done():
@@ -88,7 +88,7 @@ func (p *process) wait(request *http.Request, limit time.Duration) error {
 	}
 }
 
-// add adds an open stream.
+// add adds a stream to the open streams.
 func (p *process) add(one *stream) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -118,7 +118,7 @@ func (c connection) recordEvent(to call) (*http.Response, error) {
 		c.notes[event.Name] = event.Type + " " + event.Reason + ": " + event.Note
 		to.name = event.Name
 	}
-	c.sent = append(c.sent, c.notes[to.name]) // if it is sent again, it is patched
+	c.sent = append(c.sent, c.notes[to.name]) // to send the event again, the operator patches it
 	event.Name = to.name
 	return respond(to.Request, event, nil)
 }

@@ -7,9 +7,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestRequestsOfAnEcho limits how many requests an Echo causes from its creation on, not counting watches and events. Each change reaches
-// the operator separately, so there are more reconciles than on a cluster. The order of some events is not determined: a few requests may
-// be saved.
+// TestRequestsOfAnEcho limits how many requests an Echo causes after its creation, not counting watches and events. Each change reaches the
+// operator separately, so there are more reconciles than on a cluster. The order of some events is not determined, so a run may need a few
+// requests less.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {
 		scenario
@@ -28,7 +28,7 @@ func TestRequestsOfAnEcho(t *testing.T) {
 			}
 			t.Logf("%s: %d requests", c.name, sent)
 			if sent > c.most {
-				t.Errorf("%s: %d requests, more than %d: %v", c.name, sent, c.most, s.outcome().order)
+				t.Errorf("%s: %d requests, which is more than %d: %v", c.name, sent, c.most, s.outcome().order)
 			}
 		})
 	}

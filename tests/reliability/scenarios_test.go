@@ -13,21 +13,21 @@ import (
 // step is a person's action.
 type step func(*simulation)
 
-// scenario is a sequence of actions. After each step, the operator works until nothing is left to do.
+// scenario is a sequence of actions. After each step, the operator works until there is nothing left to do.
 type scenario struct {
 	name  string
 	steps []step
-	// namespaces are the namespaces that the operator watches, empty for all.
+	// namespaces are the namespaces that the operator watches. If there are none, it watches all namespaces.
 	namespaces []string
-	// gateways is true if the cluster serves Gateway API, and has the Gateway that routes refer to.
+	// gateways is true if the cluster serves Gateway API and has the Gateway that routes refer to.
 	gateways bool
-	// like is the scenario that ends in the same state, empty if there is none.
+	// like is the scenario that ends in the same state. It is empty if there is none.
 	like string
 	// gone is true if there is no Echo at the end.
 	gone bool
-	// ordered is true if the end depends on when a step is made, and on what other clients do.
+	// ordered is true if the end depends on the order of steps and other clients' actions.
 	ordered bool
-	// seed creates what exists before the operator starts. It may be nil.
+	// seed creates the objects that exist before the operator starts. It may be nil.
 	seed step
 }
 
@@ -57,7 +57,7 @@ func basics() []scenario {
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
-		{name: "change of the name of a port", like: "create", ordered: true, // another client changes its number, and keeps that port
+		{name: "change of the name of a port", like: "create", ordered: true, // another client changes the port's number, and keeps that port
 			steps: []step{create, changeSpec(portName("web")), changeSpec(portName(""))}},
 		{name: "name of a port that another client used", like: "create", ordered: true,
 			steps: []step{create, changeSpec(portName("web")), addPort("http"), changeSpec(portName(""))}},
@@ -102,7 +102,7 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
-		{"service", func(s *v1.EchoSpec) { // the one without these families is a different one
+		{"service", func(s *v1.EchoSpec) { // the Service without these families is a different one
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// patience is how long nothing must change before nothing is left to do. It is longer than any retry after one fault that lasts until
-	// the client gives up.
+	// patience is how long the state must not change before the simulation assumes that there is nothing left to do. It is longer than any
+	// retry after a single fault that lasts until the client gives up.
 	patience = 3 * time.Minute
-	// holdTime is how long a watch is held back. It is longer than the time for which the operator considers a failure a hiccup.
+	// holdTime is how long a watch is held back. It is longer than the time during which the operator treats a failure as temporary.
 	holdTime = 5 * time.Second
-	// maxCommits limits the changes that a step may take.
+	// maxCommits limits how many changes a step may cause.
 	maxCommits = 200
 )
 
@@ -20,15 +20,15 @@ const (
 type simulation struct {
 	*store
 	scenario
-	// made is how many of the steps were made.
+	// made is the number of steps made so far.
 	made    int
 	faults  *injector
 	amnesia *amnesia
 	process *process
-	// sent are the events that were sent. notes contains their notes, by event name.
+	// sent contains the events that were sent. notes contains their notes, by event name.
 	sent  []string
 	notes map[string]string
-	// controlled is how many changes the other controllers know.
+	// controlled is the number of changes that the other controllers have processed.
 	controlled int
 }
 
@@ -67,7 +67,7 @@ func (s *simulation) step() bool {
 	return true
 }
 
-// settle lets the operator and the other controllers work until nothing is left to do.
+// settle lets the operator and the other controllers work until there is nothing left to do.
 func (s *simulation) settle(t *testing.T) {
 	t.Helper()
 	limit, quiet := s.commits()+maxCommits, time.Duration(0)
@@ -96,13 +96,13 @@ func (s *simulation) settle(t *testing.T) {
 			quiet = 0
 		}
 		if before > limit {
-			t.Fatalf("it does not settle; the last requests are %v", s.faults.order[max(0, len(s.faults.order)-20):])
+			t.Fatalf("the simulation does not settle; the last requests are %v", s.faults.order[max(0, len(s.faults.order)-20):])
 		}
 	}
 }
 
-// deliver sends the operator the changes that it does not know yet but may know, for only one resource: the one with the oldest change. It
-// reports whether there were any.
+// deliver sends the operator the changes that it may know but does not know yet. It sends only the changes of one resource: the resource
+// with the oldest change. It reports whether there were any changes.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log

@@ -39,7 +39,7 @@ func states() []state {
 				for _, budget := range forms {
 					for _, status := range []string{"none", "right", "wrong"} {
 						for _, mode := range []string{"active", "paused", "deleting"} {
-							if finalizer || mode != "deleting" { // without a finalizer it would be gone
+							if finalizer || mode != "deleting" { // without a finalizer, the Echo would be gone
 								all = append(all, state{finalizer, [3]string{service, deployment, budget}, status, mode})
 							}
 						}
@@ -51,7 +51,7 @@ func states() []state {
 	return all
 }
 
-// seed builds a state from the objects that two runs left: one with the current spec, and one with the earlier spec.
+// seed returns a step that builds a state from the final objects of two runs: one with the current spec, and one with the earlier spec.
 func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	return func(in *simulation) {
 		echo := now[echoKey].DeepCopy()
@@ -87,7 +87,7 @@ func (s *store) put(k objectKey, o *unstructured.Unstructured) {
 	_, _ = s.write(k, func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return o.DeepCopy(), nil }) // it cannot fail
 }
 
-// objectsOf returns the objects that a scenario leaves.
+// objectsOf returns the objects that exist at the end of a scenario.
 func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructured {
 	t.Helper()
 	var objects map[objectKey]*unstructured.Unstructured
@@ -95,8 +95,8 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 	return objects
 }
 
-// TestEveryState starts the operator in every state, with each of its watches up to two changes late, and with a crash after each of its
-// requests. For each spec, all runs end in the same state.
+// TestEveryState starts the operator in every state. In each state, each of its watches is up to two changes late, and the operator crashes
+// after each of its requests. For each spec, all runs must end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run it")
@@ -122,7 +122,7 @@ func TestEveryState(t *testing.T) {
 	w.report(t, len(lags), len(all))
 }
 
-// problems returns how the end of a run differs from what its spec requires: all as desired, nothing, or no change.
+// problems returns how the end of a run differs from what its spec requires: all objects as desired, no objects, or no change.
 func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
 	var problems []string
 	for i, k := range childKeys {

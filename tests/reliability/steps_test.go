@@ -52,7 +52,7 @@ func commonMetadata(s *v1.EchoSpec) {
 
 func noCommonMetadata(s *v1.EchoSpec) { s.CommonMetadata = nil }
 
-// portName returns a change of the port's name. It adds the Ingress that refers to the port while the name is not the default.
+// portName returns a change of the port's name. If the name is not the default, the change also adds an Ingress, which refers to the port.
 func portName(name string) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) {
 		s.Service.PortName, s.Ingress = name, nil
@@ -64,7 +64,7 @@ func portName(name string) func(*v1.EchoSpec) {
 
 func noBudget(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }
 
-// removeLabels returns a step that removes the labels of a child, so that the cache does not hold it.
+// removeLabels returns a step that removes a child's labels, so that the cache does not contain the child.
 func removeLabels(k objectKey) step {
 	return func(s *simulation) {
 		s.edit(k, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })

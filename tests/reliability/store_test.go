@@ -24,7 +24,7 @@ type objectKey struct{ resource, namespace, name string }
 
 func (k objectKey) String() string { return k.resource + " " + k.namespace + "/" + k.name }
 
-// change is a change of an object. The object before it is nil for a creation, and the object after it is nil for a deletion.
+// change is a change of an object. before is nil for a creation, and after is nil for a deletion.
 type change struct {
 	objectKey
 	before, after *unstructured.Unstructured
@@ -35,11 +35,11 @@ type store struct {
 	lock    sync.Mutex
 	objects map[objectKey]*unstructured.Unstructured
 	log     []change
-	// created is how often each object was created.
+	// created is the number of times that each object was created.
 	created map[objectKey]int
-	// forced is true while another client does what breaks the promises.
+	// forced is true while another client runs an action that breaks the promises.
 	forced bool
-	// broken contains the operator's promises that a write broke, whatever the state at the end.
+	// broken contains the promises that writes by the operator broke, whatever the state at the end.
 	broken []string
 }
 
@@ -77,15 +77,15 @@ func (s *store) list(resource string) []*unstructured.Unstructured {
 	return found
 }
 
-// commits returns how many changes there were.
+// commits returns the number of changes so far.
 func (s *store) commits() int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return len(s.log)
 }
 
-// write replaces an object with the result of a function that gets a copy of it. Both are nil if there is no such object. If nothing
-// changes, the API server stores nothing.
+// write replaces an object with the result of a function that gets a copy of the object. The copy is nil if the object does not exist, and
+// the result may be nil. If nothing changes, the API server stores nothing.
 func (s *store) write(k objectKey,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()
@@ -101,7 +101,7 @@ func (s *store) write(k objectKey,
 	return s.commit(k, before, after), nil
 }
 
-// unchanged reports whether two versions of an object differ at most in when their fields were last written.
+// unchanged reports whether two versions of an object are the same, except for the times when their fields were last written.
 func unchanged(before, after *unstructured.Unstructured) bool {
 	plain := func(o *unstructured.Unstructured) map[string]any {
 		o = o.DeepCopy()
@@ -116,7 +116,7 @@ func unchanged(before, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(plain(before), plain(after))
 }
 
-// commit stores a new version of an object. If an object is being deleted, it is gone once its last finalizer is removed.
+// commit stores a new version of an object. It removes an object that is being deleted once the object has no finalizers.
 func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *unstructured.Unstructured {
 	answer := after
 	if after != nil {
@@ -139,7 +139,7 @@ func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *u
 // complete sets the fields that the API server sets.
 func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) {
 	if before == nil {
-		s.created[k]++ // the names of companions are made from UIDs, so these must not depend on the order of requests
+		s.created[k]++ // the names of companions are made from UIDs, so the UIDs must not depend on the order of requests
 		after.SetUID(types.UID(fmt.Sprintf("%s-%s-%d", k.resource, k.name, s.created[k])))
 		after.SetCreationTimestamp(metav1.NewTime(time.Now()))
 		after.SetGeneration(1)
@@ -154,8 +154,9 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
 }
 
-// expectNoChildren records if an Echo was removed before the objects created for it, even if another client removed their labels. Orphaned
-// objects and their dependents are kept. CronJobs are left to the garbage collector: the pods of checks serve no client.
+// expectNoChildren records a broken promise if an Echo was removed before the objects created for it, even if another client removed their
+// labels. Orphaned objects and their dependents may stay. CronJobs may also stay until the garbage collector deletes them: the pods of
+// checks serve no client.
 func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured) {
 	if gone.resource != "echoes" || s.forced {
 		return
@@ -171,7 +172,7 @@ func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured
 		}
 		labeled := o.GetLabels()["app.kubernetes.io/instance"] == gone.name && isOperators(o)
 		if owner.UID == echo.GetUID() || labeled && !kept[owner.UID] {
-			s.broken = append(s.broken, fmt.Sprintf("%s is gone before %s", gone, k))
+			s.broken = append(s.broken, fmt.Sprintf("%s was removed before %s", gone, k))
 		}
 	}
 }
@@ -180,13 +181,13 @@ func isOperators(o *unstructured.Unstructured) bool {
 	return o.GetLabels()["app.kubernetes.io/managed-by"] == "echo-operator"
 }
 
-// apply updates an object as a field manager desires, using server-side apply.
+// apply updates an object to a field manager's desired state, using server-side apply.
 func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
 	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
 			return nil, k.conflict("Precondition failed: UID in precondition")
 		}
-		if live != nil && want.GetResourceVersion() != "" { // like the API server, it creates a missing object
+		if live != nil && want.GetResourceVersion() != "" { // a missing object is created, as on the API server
 			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
 		}
 		if isForeign(live) {
@@ -246,7 +247,7 @@ func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	utilruntime.Must(err)
 }
 
-// remove deletes an object. Its dependents are deleted before it, later, or not at all.
+// remove deletes an object. Its dependents are deleted before the object, after the object, or not at all.
 func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -266,7 +267,7 @@ func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	return err
 }
 
-// removeOwn deletes one of the operator's own objects for the operator.
+// removeOwn deletes one of the operator's own objects on behalf of the operator.
 func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	foreign := isForeign(s.get(k))
 	err := s.remove(k, options)
@@ -283,7 +284,7 @@ func isForeign(o *unstructured.Unstructured) bool {
 	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
 }
 
-// finalizersOf returns the finalizers that instruct the garbage collector what to do with an object's dependents.
+// finalizersOf returns the finalizers that tell the garbage collector what to do with an object's dependents.
 func finalizersOf(options metav1.DeleteOptions) []string {
 	switch p := options.PropagationPolicy; {
 	case p == nil:

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// everything reports whether all suites are requested, and not only those that test every change to the operator.
+// everything reports whether all suites are requested, instead of only those that test every change to the operator.
 func everything() bool { return os.Getenv("RELIABILITY") == "all" }
 
-// sweep runs plans, each in a separate run, and counts them.
+// sweep runs each plan separately, and counts the plans.
 type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns how often a plan is run if its fault finds no matching request: the order of a few requests is not determined. The second
-// of two faults often finds none.
+// tries returns the number of attempts to run a plan if its fault finds no matching request. Repeating helps because the order of a few
+// requests is not determined. The second of two faults often finds no request.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
 		return 1
@@ -43,7 +43,7 @@ func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	})
 }
 
-// try runs a scenario with a plan once, and compares the end with the run without faults. It returns how many faults happened.
+// try runs a scenario with a plan once, and compares the end with the run without faults. It returns the number of faults that happened.
 func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	t.Helper()
 	var o outcome
@@ -63,13 +63,13 @@ func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	return o.hits
 }
 
-// promises reports whether only the operator's promises can be checked at the end.
+// promises reports whether the end allows checking only the operator's promises.
 func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none may be lost unless the process ended.
-// Amnesia deprives a process of the same things as its end: events that are not sent yet, and the memory of those that it sent.
+// eventProblems returns the problems with the events of a run. No event may be sent twice, and none may be lost unless the process ended.
+// With amnesia, the operator forgets what a new process does not know either: the events that are not sent yet, and those that it has sent.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
@@ -82,10 +82,10 @@ func (p plan) eventProblems(o, reference outcome) []string {
 	}
 	var problems []string
 	for _, event := range o.repeated(reference) {
-		if again { // a new process that starts from an old state cannot know what its predecessor sent
+		if again { // a new process that starts from an old state cannot know which events its predecessor sent
 			break
 		}
-		problems = append(problems, "event sent once more: "+event)
+		problems = append(problems, "event sent again: "+event)
 	}
 	for _, event := range o.lost(reference) {
 		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may be over before its status can be written
@@ -95,10 +95,10 @@ func (p plan) eventProblems(o, reference outcome) []string {
 	return problems
 }
 
-// references is how many runs without faults must agree. The order of a few requests is not determined.
+// references is the number of runs without faults that must agree. The order of a few requests is not determined.
 const references = 4
 
-// referenceOf returns how a scenario ends without faults, with the requests that all such runs have in common.
+// referenceOf returns the end of a scenario without faults, with the requests that all of its runs have in common.
 func referenceOf(t *testing.T, c scenario) outcome {
 	t.Helper()
 	var runs []outcome
@@ -115,7 +115,7 @@ func referenceOf(t *testing.T, c scenario) outcome {
 	return first
 }
 
-// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by another client, the scenario must
+// TestScenarios runs each scenario without faults. No matter what was changed and restored, or edited by another client, the scenario must
 // end as if the Echo had been created with its final spec.
 func TestScenarios(t *testing.T) {
 	all, ends := slices.Concat(basics(), others()), map[string]outcome{}
@@ -136,7 +136,7 @@ func TestScenarios(t *testing.T) {
 			t.Errorf("%s: %s", c.name, strings.Join(problems, "\n"))
 		}
 		if _, left := ends[c.name].state[echoKey.String()]; left == c.gone {
-			t.Errorf("%s: at the end, there is an Echo: %t", c.name, left)
+			t.Errorf("%s: whether an Echo exists at the end: %t", c.name, left)
 		}
 	}
 }
@@ -159,18 +159,18 @@ func TestSingleFaults(t *testing.T) {
 	w.report(t, len(faults)+len(lags), len(tried))
 }
 
-// report prints how many plans there were.
+// report prints the numbers of plans, faults and violations.
 func (w *sweep) report(t *testing.T, faults, scenarios int) {
 	t.Helper()
 	t.Logf(
-		"%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to, %d requests, %d memories lost",
+		"%d plans, %d faults, %d scenarios, %d violations, %d plans with a fault that found no request, %d requests, %d memories lost",
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags are how many changes late a watch is; 0 stands for all changes.
+// lags are the numbers of changes that a watch lags behind. 0 stands for all changes.
 var lags = []int{0, 1, 2}
 
-// singles returns the plans with one fault.
+// singles returns the plans with a single fault.
 func singles(faults []fault, reference outcome) []plan {
 	var plans []plan
 	for _, at := range reference.order {
@@ -190,8 +190,8 @@ func singles(faults []fault, reference outcome) []plan {
 	return plans
 }
 
-// TestPairsOfFaults runs the basic scenarios with a fault at each request, combined with another fault at each of the following requests,
-// or with a watch that is held back.
+// TestPairsOfFaults runs the basic scenarios with a fault at each request. It combines each fault with another one at each of the following
+// requests, or with a watch that is held back.
 func TestPairsOfFaults(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run it")
@@ -211,11 +211,11 @@ func TestPairsOfFaults(t *testing.T) {
 // reach is the maximum number of requests between the first fault and the second.
 const reach = 12
 
-// paired are the faults that are tried in pairs, and with a watch that is held back.
+// paired are the faults that are tried in pairs, and together with a held-back watch.
 func paired() []fault {
 	var some []fault
 	for _, f := range slices.Concat(refusals, crashes, losses) {
-		if f.name == "409" || f.name == "crash after" || f.name == "no answer after" {
+		if f.name == "409" || f.name == "crash after" || f.name == "no response after" {
 			some = append(some, f)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 
 const (
 	loadTimeout = time.Minute
-	// maxAnswer is the maximum size of a response, headers and body, in bytes.
+	// maxAnswer is the maximum size of a response in bytes, including headers and body.
 	maxAnswer = 16 << 10
 )
 
 // load sends requests over parallel connections. Each connection sends the next request as soon as the previous one is completed. load
-// polls without sleeping, because waking up a sleeping client costs CPU time of the server.
+// polls without sleeping, because waking up a sleeping client uses CPU time of the server.
 func load(ctx context.Context, address, path string, connections, requests int) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -123,7 +123,7 @@ type answer struct {
 	size int
 }
 
-// read reads the available data, and returns true if the response is complete.
+// read reads the available data. It returns true if the response is complete.
 func (a *answer) read(socket int) (bool, error) {
 	n, err := syscall.Read(socket, a.data[a.size:])
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *answer) read(socket int) (bool, error) {
 	return true, nil
 }
 
-// answerLength returns the length of a response that begins with data, or -1 if it is not known yet. All measured servers send
+// answerLength returns the length of a response that begins with data, or -1 if it is not yet known. All measured servers send
 // Content-Length.
 func answerLength(data []byte) (int, error) {
 	headers, _, ok := bytes.Cut(data, []byte("\r\n\r\n"))

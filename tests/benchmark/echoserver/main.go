@@ -1,10 +1,10 @@
-// echoserver measures the CPU time of a request to the echo server and to similar servers, relative to a minimal net/http server on the
+// echoserver measures the CPU time per request of the echo server and of similar servers, compared with a minimal net/http server on the
 // same core in the same run. It prints a Markdown table. Run it with `make benchmark-echoserver`.
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
-// PATH is the path of the requests. A command may begin with environment variables, such as PORT={port}. {address} and {port} are replaced
-// with an address to listen on. The other servers are compared with the first one.
+// PATH is the path of the requests. A command may begin with environment variables, such as PORT={port}. The benchmark replaces {address}
+// and {port} with an address to listen on. It compares the other servers with the first one.
 package main
 
 import (
@@ -36,7 +36,7 @@ const rounds, requests, connections = 5, 100_000, 50
 // run measures the servers in turn on one CPU core, so that other load on the machine affects all of them.
 func run(ctx context.Context, named []string, core int) (err error) {
 	if len(named) == 0 {
-		return errors.New("no servers: specify NAME PATH COMMAND for each")
+		return errors.New("no servers: specify NAME PATH COMMAND for each server")
 	}
 	servers := make([]*server, 0, len(named))
 	defer func() {
@@ -66,7 +66,7 @@ func run(ctx context.Context, named []string, core int) (err error) {
 }
 
 func report(servers []*server) error {
-	fmt.Println("| server | binary MB | idle / loaded RSS MiB | CPU µs a request | CPU x hello |\n|---|---|---|---|---|")
+	fmt.Println("| server | binary MB | idle / loaded RSS MiB | CPU µs per request | CPU x hello |\n|---|---|---|---|---|")
 	for _, s := range servers {
 		loaded, err := s.residentMiB()
 		if err != nil {

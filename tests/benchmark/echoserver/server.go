@@ -28,7 +28,7 @@ type server struct {
 	costs    durations
 }
 
-// durations contains the CPU time of a request in each round.
+// durations contains the CPU time per request in each round.
 type durations []time.Duration
 
 func (d durations) median() time.Duration {
@@ -36,7 +36,7 @@ func (d durations) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// start starts a server on one core, and waits until it responds. The server's output goes to a file, as with container runtimes.
+// start starts a server on one core, and waits until it responds. The server's output goes to a file, as in container runtimes.
 func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func start(ctx context.Context, name, path string, command []string, core int) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }() // the server still has it open
+	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }() // the server keeps its own file descriptor
 	s.command.Stdout, s.command.Stderr = log, log
 	if err := s.command.Start(); err != nil {
 		return nil, err
@@ -104,11 +104,11 @@ func (s *server) stop() error {
 	if err := s.command.Process.Kill(); err != nil {
 		return err
 	}
-	_ = s.command.Wait() // it returns an error because the process was killed
+	_ = s.command.Wait() // Wait returns an error because the process was killed
 	return nil
 }
 
-// round sends requests to the server and records the CPU time of a request.
+// round sends requests to the server and records the CPU time per request.
 func (s *server) round(ctx context.Context) error {
 	before, err := process.CPUTime(s.command.Process.Pid)
 	if err != nil {

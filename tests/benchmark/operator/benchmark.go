@@ -16,14 +16,14 @@ import (
 // benchmark is a run of the benchmark.
 type benchmark struct {
 	manager, raw     string // paths of the programs
-	kubernetes       string // the folder of the Kubernetes controllers
+	kubernetes       string // the directory that contains the Kubernetes controllers
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none
 	only             string
 	json             string
 	began            time.Time
 
-	// What the recording shows.
+	// Results of the recording:
 	template string         // file that contains the writes for an Echo
 	events   int            // per Echo
 	perEcho  map[string]int // objects of each kind per Echo
@@ -41,7 +41,7 @@ func (b *benchmark) say(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
-// report prints the tables and writes all figures.
+// report prints the tables and writes all figures to a file.
 func (b *benchmark) report(w io.Writer) error {
 	_, err := io.WriteString(w, b.figures.Table()+b.figures.RequestTable())
 	if b.json == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
-// awaitReady waits until all Echoes are ready with an image. It fails if their Deployments are not rolled out soon after, so that an
+// awaitReady waits until all Echoes are ready with an image. It fails if their Deployments are not rolled out soon afterwards, so that an
 // operator that does too little cannot win.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.Ready(image), "Echoes are not ready" })
@@ -51,7 +51,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	})
 }
 
-// isLeft reports whether any objects of a kind are left for Echoes.
+// isLeft reports whether any objects of a kind are left that belong to Echoes.
 func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, error) {
 	gvk, err := apiutil.GVKForObject(kind, r.Client.Scheme())
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, erro
 	return false, nil
 }
 
-// awaitCount waits until a number is 0, and prints it from time to time.
+// awaitCount waits until a number is 0, and prints the number from time to time.
 func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string)) error {
 	const every, often = 100 * time.Millisecond, 30 * time.Second
 	told := time.Now()

@@ -27,8 +27,8 @@ type clusterRun struct {
 	echoes   *testbed.EchoCount
 }
 
-// cluster measures the operator together with the Kubernetes controllers and pods: with a tenth of the Echoes and with all of them, so that
-// the costs per Echo can be compared.
+// cluster measures the operator together with the Kubernetes controllers and pods. It measures a tenth of the Echoes and then all of them,
+// so that you can compare the costs per Echo.
 func (b *benchmark) cluster(ctx context.Context) error {
 	for _, size := range []struct {
 		name string
@@ -72,7 +72,7 @@ func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err err
 	return nil
 }
 
-// converge creates Echoes when the operator is idle.
+// converge creates Echoes while the operator is idle.
 func (r *clusterRun) converge(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (r *clusterRun) createEchoes(ctx context.Context) error {
 	})
 }
 
-// restart starts the operator where everything is as desired. Its memory is measured in another start, because continuous reading of the
-// metrics also needs memory.
+// restart starts the operator when everything is as desired. It measures the memory in another start, because reading the metrics
+// continuously also needs memory.
 func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (r *clusterRun) restart(ctx context.Context) error {
 	return errors.Join(r.kill(), r.b.oneRest(ctx, r.ControlPlane, name))
 }
 
-// roll starts the operator with another image for all Echoes.
+// roll starts the operator with a new image for all Echoes.
 func (r *clusterRun) roll(ctx context.Context) error {
 	return r.measure(ctx, "roll", func(ctx context.Context) error {
 		if err := r.start(ctx, "--echo-server-image="+rolledImage); err != nil {
@@ -147,7 +147,7 @@ func (r *clusterRun) delete(ctx context.Context) error {
 	})
 }
 
-// deleteEchoes deletes the Echoes of a namespace. The API server deletes them one by one, and ends the request after a minute.
+// deleteEchoes deletes the Echoes in a namespace. The API server deletes them one by one, and ends the request after a minute.
 func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	const requestTimeout = time.Minute
 	return testbed.Poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {

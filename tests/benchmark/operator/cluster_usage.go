@@ -11,7 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// measure measures what the operator uses while a function runs, and records it per Echo. The function may start the operator.
+// measure measures the resources that the operator uses while a function runs, and records them per Echo. The function may start the
+// operator.
 func (r *clusterRun) measure(ctx context.Context, phase string, happen func(context.Context) error) error {
 	if err := r.Quiet(ctx, r.operator); err != nil {
 		return err
@@ -41,7 +42,7 @@ func (r *clusterRun) measure(ctx context.Context, phase string, happen func(cont
 	return r.keepMemory(ctx, phase)
 }
 
-// keep records what was used, per Echo.
+// keep records the used resources per Echo.
 func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration, echoes float64) {
 	f, name := r.b.figures, r.name+"."+phase
 	f.Add(name+".perSecond", echoes/took.Seconds())
@@ -60,7 +61,7 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 		f.Last(name+".requests"), f.Last(name+".passes"), cpu)
 }
 
-// keepMemory records the operator's memory after a while without work, and its peak.
+// keepMemory records the operator's memory after a time without work, and its peak.
 func (r *clusterRun) keepMemory(ctx context.Context, phase string) error {
 	if err := testbed.Pause(ctx, settleTime); err != nil {
 		return err

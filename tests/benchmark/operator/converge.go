@@ -24,8 +24,8 @@ const (
 	ours = testbed.OperatorName
 )
 
-// converge compares the clients: with Echoes that exist when a client starts, and with Echoes that arrive when it is idle. Clients take
-// turns, so that other load on the machine affects all of them.
+// converge compares the clients. One measurement has Echoes that exist when a client starts, and the other has Echoes that arrive when the
+// client is idle. Clients take turns, so that other load on the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours} {
@@ -50,7 +50,7 @@ func mode(arriving bool) string {
 	return "there"
 }
 
-// round is one client that converges a number of Echoes on its own control plane.
+// round is the convergence of a number of Echoes by one client on its own control plane.
 type round struct {
 	*testbed.ControlPlane
 	client, creator *testbed.Program // the creator is nil if it is not part of the measurement
@@ -207,7 +207,7 @@ func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.
 	return err
 }
 
-// keep records the figures of a round, most of them per Echo.
+// keep records the figures of a round. Most of them are per Echo.
 func (b *benchmark) keep(name string, r *round, n float64) {
 	perEcho := func(d time.Duration) float64 { return milliseconds(d) / n }
 	f := b.figures

@@ -1,8 +1,8 @@
-// operator compares the operator with a writer that sends the same requests, which is the limit on the same machine. It prints a Markdown
-// table. Run it with `make benchmark` or `make benchmark-scale`.
+// operator compares the operator with a raw writer that sends the same requests. The raw writer shows the limit on the same machine.
+// operator prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
 //
-// Each measurement has its own control plane: etcd and kube-apiserver, without controllers. Only the measurement cluster has controllers,
-// and nodes whose kubelets are simulated.
+// Each measurement has its own control plane: etcd and kube-apiserver, without controllers. Only the cluster measurement has controllers,
+// and nodes with simulated kubelets.
 package main
 
 import (
@@ -58,16 +58,16 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
-	flags.StringVar(&b.kubernetes, "kubernetes", "", "the folder of kube-controller-manager and kube-scheduler, which the measurement cluster requires")
-	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
-	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
-	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
+	flags.StringVar(&b.kubernetes, "kubernetes", "", "the directory of kube-controller-manager and kube-scheduler, which cluster requires")
+	flags.IntVar(&b.n, "n", 1000, "the number of Echoes to create")
+	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that exist when the operator restarts")
+	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each client")
 	flags.IntVar(&b.inCluster, "cluster", 0,
-		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
+		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 to skip this measurement")
 	flags.StringVar(&b.only, "only", "",
-		"the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the "+
+		"the measurements to make, separated by commas; all if empty. You can also name parts: pods, a part of restart, and few and many, the "+
 			"parts of cluster")
-	flags.StringVar(&b.json, "json", "", "where to write all figures")
+	flags.StringVar(&b.json, "json", "", "the file to write all figures to")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary directory
 	b.template = filepath.Join(folder, "template.json")
 	if err := b.record(ctx); err != nil {
 		return fmt.Errorf("recording: %w", err)

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// noop measures a reconcile of a converged Echo, with a growing number of other Echoes' pods in its namespace. The operator runs in this
+// noop measures a reconcile of a converged Echo in a namespace with a growing number of other Echoes' pods. The operator runs in this
 // process.
 func (b *benchmark) noop(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)

@@ -43,11 +43,11 @@ type recorder struct {
 	writes     []replay.Write
 	last       time.Time
 	firstWatch time.Time
-	// requests contains all requests, by method and path. Names are left out.
+	// requests contains all requests, by method and path, without names.
 	requests requests.Counts
 }
 
-// startRecorder starts a proxy that sends requests with the operator's credentials.
+// startRecorder starts a proxy that forwards requests with the operator's credentials.
 func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error) {
 	transport, err := rest.TransportFor(p.Operator)
 	if err != nil {
@@ -60,8 +60,8 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 	r := &recorder{requests: requests.Counts{}, proxy: &httputil.ReverseProxy{
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
-		FlushInterval: -1,                                   // watches
-		ErrorLog:      log.New(io.Discard, "", log.Flags()), // about requests that end with the operator
+		FlushInterval: -1,                                   // flush each event of a watch immediately
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // errors of requests that end with the operator
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
@@ -86,7 +86,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.note(request, body, answer)
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = answer.Body.WriteTo(w) // the client reports what is missing
+	_, _ = answer.Body.WriteTo(w) // the client notices an incomplete response
 }
 
 // count counts a request, and notes when the first watch begins.
@@ -129,14 +129,14 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged: writes were recorded, and there are no new ones.
+// complete reports whether the Echo is converged: the recorder has recorded writes, and no new ones arrive.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return len(r.writes) > 0 && time.Since(r.last) > testbed.Silence, nil
 }
 
-// watching reports whether the operator has begun to watch.
+// watching reports whether the operator has started to watch.
 func (r *recorder) watching(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -178,10 +178,10 @@ func plainKubeconfig(address string) clientcmdapi.Config {
 	return *c
 }
 
-// record runs the operator until it has converged one Echo, and turns its writes into a template. It also counts the objects that each Echo
-// has then.
+// record runs the operator until it has converged one Echo, and turns its writes into a template. It also counts the objects that exist for
+// the Echo.
 func (b *benchmark) record(ctx context.Context) (err error) {
-	b.say("recording the writes of the operator for an Echo")
+	b.say("recording the operator's writes for an Echo")
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (b *benchmark) keepTemplate(created []byte, writes []replay.Write) error {
 		}
 	}
 	if b.events == 0 {
-		return errors.New("the operator wrote no event, which is how the benchmark knows that an Echo is converged")
+		return errors.New("the operator wrote no event: without one, the benchmark cannot know when an Echo is converged")
 	}
 	text, err := json.Marshal(template)
 	if err != nil {

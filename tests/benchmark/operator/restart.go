@@ -17,16 +17,16 @@ import (
 
 const (
 	restTime = 2 * time.Minute
-	// settleTime is how long the operator rests before its memory is read.
+	// settleTime is how long the operator rests before the benchmark reads its memory.
 	settleTime = 10 * time.Second
 )
 
-// leaderElection contains the flags for a lease.
+// leaderElection returns the flags for leader election with a lease.
 func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
 
-// restart starts the operator where many Echoes are converged, and then adds their pods.
+// restart starts the operator with many converged Echoes, and then adds their pods.
 func (b *benchmark) restart(ctx context.Context) (err error) {
 	p, err := b.startConverged(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 	if err := p.CreatePods(ctx, b.large); err != nil {
 		return err
 	}
-	g, err := b.startQuiet(ctx, p) // it writes the status of each Echo, which is not measured
+	g, err := b.startQuiet(ctx, p) // the first start writes the status of each Echo and is not measured
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, 
 	return p, nil
 }
 
-// restarts measures the start of the operator a few times. It measures the memory in other starts, because continuous reading of the
-// metrics also needs memory.
+// restarts measures the start of the operator several times. It measures the memory in other starts, because reading the metrics
+// continuously also needs memory.
 func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
@@ -131,7 +131,7 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 	return nil
 }
 
-// oneRest measures how much memory the operator has after a start and a while without work.
+// oneRest measures the operator's memory after a start and some time without work.
 func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	g, err := b.startQuiet(ctx, p)
 	if err != nil {
@@ -153,12 +153,12 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	b.figures.Add(name+".resident", float64(memory.Resident)/mega)
 	b.figures.Add(name+".anonymous", float64(memory.Anonymous)/mega)
 	b.figures.Add(name+".heap", requests.LiveHeap(metrics)/mega)
-	b.say("  RSS %.1f MB, %.1f MB of it anonymous, live heap %.1f MB", b.figures.Last(name+".resident"),
+	b.say("  RSS %.1f MB, of which %.1f MB are anonymous, live heap %.1f MB", b.figures.Last(name+".resident"),
 		b.figures.Last(name+".anonymous"), b.figures.Last(name+".heap"))
 	return nil
 }
 
-// rest counts the requests of a start, and the requests in two minutes without changes. They go through a proxy, because the API server
+// rest counts the requests during a start, and during two minutes without changes. The requests go through a proxy, because the API server
 // does not report who sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
@@ -200,8 +200,8 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	return nil
 }
 
-// isOwnWork reports whether a request is the operator's own work. Requests for leases and optional APIs are not, nor are those that leader
-// election or reading the metrics causes.
+// isOwnWork reports whether a request is the operator's own work. It excludes requests for leases and optional APIs, and requests that
+// leader election or reading the metrics causes.
 func isOwnWork(request string) bool {
 	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
 		"gateway.networking.k8s.io"} {

@@ -9,12 +9,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// singles is the number of Echoes that are created one after the other.
+// singles is the number of Echoes to create one after another.
 const singles = 50
 
-// single measures how long one Echo takes when nothing else happens: with the idle operator, and with the raw writer.
+// single measures the time that one Echo takes when nothing else happens: with the idle operator, and with the raw writer.
 func (b *benchmark) single(ctx context.Context) (err error) {
-	b.say("%d Echoes one after the other", singles)
+	b.say("%d Echoes one after another", singles)
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (b *benchmark) rawSingles(ctx context.Context, p *testbed.ControlPlane) err
 	return err
 }
 
-// start measures how long the operator takes until its first watch in an empty cluster, and its memory with one Echo.
+// start measures the time from the operator's start to its first watch in an empty cluster, and its memory with one Echo.
 func (b *benchmark) start(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *benchmark) start(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.Stop()) }()
 	const starts = 7
 	for i := range starts {
-		b.say("start %d of %d with nothing there", i+1, starts)
+		b.say("start %d of %d in an empty cluster", i+1, starts)
 		if err := p.Quiet(ctx, nil); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ func (b *benchmark) size(context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = program.Close() }() // it was only read
+	defer func() { _ = program.Close() }() // the file was only read
 	compressed := new(counter)
 	z, err := gzip.NewWriterLevel(compressed, gzip.BestCompression)
 	if err != nil {

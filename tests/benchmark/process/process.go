@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tick is the unit of CPU times in /proc, on all Linux machines (proc_pid_stat(5), USER_HZ).
+// tick is the unit of CPU times in /proc on all Linux machines (proc_pid_stat(5), USER_HZ).
 const tick = 10 * time.Millisecond
 
 // CPUTime returns the user and system time of a process.
@@ -21,7 +21,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before it can contain spaces
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the program name before it can contain spaces
 	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
@@ -30,7 +30,7 @@ func CPUTime(pid int) (time.Duration, error) {
 // Memory is the physical memory of a process, in bytes.
 type Memory struct {
 	Resident  int64 `json:"resident"`
-	Anonymous int64 `json:"anonymous"` // without files, such as the program itself
+	Anonymous int64 `json:"anonymous"` // excludes files, such as the program itself
 }
 
 // MemoryOf returns the memory of a process.
@@ -48,7 +48,7 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
-// Peak returns the highest amount of physical memory that a process has had, in bytes.
+// Peak returns the process's highest amount of physical memory so far, in bytes.
 func Peak(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -74,7 +74,7 @@ func kibibytes(status, name string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc", name)
 }
 
-// Children returns the processes that this process has started, by program name.
+// Children returns the IDs of the processes that this process has started, by program name.
 func Children() (map[string]int, error) {
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {

@@ -1,5 +1,5 @@
-// timeline measures how the time until an Echo is ready is spent, on a cluster that runs the operator, and how much of that time is the
-// operator's. It prints a Markdown table. Run it with `make benchmark-timeline`.
+// timeline measures the steps until an Echo is ready, on a cluster that runs the operator. It shows how much of the time the operator
+// takes. It prints a Markdown table. Run it with `make benchmark-timeline`.
 package main
 
 import (
@@ -34,8 +34,8 @@ func main() {
 
 func run(ctx context.Context, arguments []string) (err error) {
 	flags := flag.NewFlagSet("timeline", flag.ContinueOnError)
-	n := flags.Int("n", 100, "the number of Echoes, one after the other")
-	output := flags.String("json", "", "where to write all figures")
+	n := flags.Int("n", 100, "the number of Echoes to create one after another")
+	output := flags.String("json", "", "the file to write all figures to")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -58,14 +58,14 @@ func run(ctx context.Context, arguments []string) (err error) {
 	return newReport(lines).write(os.Stdout, *output)
 }
 
-// createNamespace creates a namespace with the Pod Security level that most user namespaces have.
+// createNamespace creates a namespace with the Pod Security level that is most common in user namespaces.
 func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "timeline-",
 		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
 	return namespace, k8s.Create(ctx, namespace)
 }
 
-// measure returns the time lines of n Echoes. An extra Echo, which does not count, first pulls the image.
+// measure returns the timelines of n Echoes. Before them, an extra Echo, which does not count, pulls the image.
 func measure(ctx context.Context, o *observer, n int) ([]line, error) {
 	const each = 10
 	began := time.Now()

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// readyTimeout and goneTimeout limit how long an Echo can take, even on a busy machine.
+	// readyTimeout and goneTimeout limit the time for an Echo, even on a busy machine.
 	readyTimeout, goneTimeout = 3 * time.Minute, 4 * time.Minute
-	// enough is more than the number of an Echo's events, so that none waits to be stamped.
+	// enough is more than the number of an Echo's events, so that each event gets its time stamp without waiting.
 	enough = 1000
 )
 
-// observer creates Echoes in a namespace and watches what happens.
+// observer creates Echoes in a namespace and watches their progress.
 type observer struct {
 	client    client.WithWatch
 	namespace string
@@ -37,7 +37,7 @@ type sighting struct {
 	event watch.Event
 }
 
-// observe creates an Echo, waits until it is ready, deletes it, waits until it is gone, and returns its time line.
+// observe creates an Echo, waits until it is ready, deletes it, and waits until it is gone. It returns the Echo's timeline.
 func (o *observer) observe(ctx context.Context, name string) (line, error) {
 	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // one pod, but still a PodDisruptionBudget
 		e.Spec.Replicas, e.Spec.DisruptionBudget.MaxUnavailable = new(int32(1)), new(int32(0))
@@ -81,7 +81,7 @@ func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 	return l, nil
 }
 
-// watch starts watching the Echo and the objects that are made for it.
+// watch starts watching the Echo and the objects that are created for it.
 func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, error) {
 	sightings := make(chan sighting, enough)
 	labeled := client.MatchingLabels(children.SelectorLabels(echo))
@@ -121,7 +121,7 @@ func stamp(ctx context.Context, w watch.Interface, sightings chan<- sighting) {
 	}
 }
 
-// remove deletes an Echo and waits until it is gone, with all its pods.
+// remove deletes an Echo, and waits until the Echo and all its pods are gone.
 func (o *observer) remove(ctx context.Context, echo *v1.Echo) error {
 	if err := o.client.Delete(ctx, echo); err != nil {
 		return err

@@ -18,7 +18,7 @@ type report struct {
 	Echoes int    `json:"echoes"`
 	Steps  []row  `json:"steps"`
 	Share  shares `json:"operator"`
-	// Lines are the time lines of the Echoes, in milliseconds.
+	// Lines are the timelines of the Echoes, in milliseconds.
 	Lines []map[string]float64 `json:"lines"`
 }
 
@@ -32,7 +32,7 @@ type row struct {
 	SinceAfter percentiles `json:"sinceAfter"`
 }
 
-// shares contains how long Echoes waited for the operator, and what share that is of the time until they were ready.
+// shares contains how long Echoes waited for the operator, in milliseconds and as a share of the time until they were ready.
 type shares struct {
 	Milliseconds percentiles `json:"milliseconds"`
 	Percent      percentiles `json:"percent"`
@@ -44,14 +44,14 @@ type percentiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// percentilesOf returns the percentiles of values, by nearest rank. There is at least one value.
+// percentilesOf returns the percentiles of values, by nearest rank. There must be at least one value.
 func percentilesOf(values []float64) percentiles {
 	sorted := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }
 	return percentiles{at(0.50), at(0.99)}
 }
 
-// newReport summarizes time lines. There is at least one.
+// newReport summarizes timelines. There must be at least one.
 func newReport(lines []line) report {
 	over := func(value func(line) float64) percentiles {
 		var values []float64
@@ -84,7 +84,7 @@ func (l line) milliseconds() map[string]float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// write prints the table and, if there is a path, writes all figures to that file.
+// write prints the table. If the path is not empty, it writes all figures to that file.
 func (r report) write(w io.Writer, path string) error {
 	_, err := io.WriteString(w, r.table())
 	if path == "" {
@@ -97,7 +97,7 @@ func (r report) write(w io.Writer, path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// table returns the steps, and the operator's part of them.
+// table returns a table of the steps, and the operator's share of them.
 func (r report) table() string {
 	var text strings.Builder
 	text.WriteString("| step | by | p50 since apply | p99 | after | p50 since then | p99 |\n|---|---|---|---|---|---|---|\n")
@@ -110,7 +110,7 @@ func (r report) table() string {
 		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
 	fmt.Fprintf(&text,
-		"\nMilliseconds, of %d Echoes with one replica, one after the other. Until an Echo is ready it waits for the operator for %s ms "+
+		"\nMilliseconds, of %d Echoes with one replica, created one after another. Until an Echo is ready, it waits for the operator for %s ms "+
 			"(p50; p99 %s),\n"+
 			"which is %s %% of the time (p50; p99 %s): for the finalizer, for the Deployment, and for the status when the Deployment is "+
 			"available.\n",

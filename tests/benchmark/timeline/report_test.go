@@ -27,7 +27,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// example is a time line whose operator takes 10 ms for the finalizer, 20 ms more for the Deployment and 70 ms for the status.
+// example is a timeline in which the operator takes 10 ms for the finalizer, 20 ms more for the Deployment, and 70 ms for the status.
 func example() line {
 	const ms = time.Millisecond
 	return line{

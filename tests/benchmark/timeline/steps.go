@@ -37,7 +37,7 @@ const (
 	ready     = "Echo Ready"
 )
 
-// step is something that happens between the creation of an Echo and its readiness.
+// step is an event between the creation of an Echo and its readiness.
 type step struct {
 	name, by string
 	// after is the step that this one waits for.
@@ -46,7 +46,7 @@ type step struct {
 	shows func(client.Object) bool
 }
 
-// steps returns the steps in their usual order. The API server's response shows the first step; no object does.
+// steps returns the steps in their usual order. No object shows the first step: the API server's response does.
 func steps() []step {
 	return []step{
 		{applied, apiServer, "", func(client.Object) bool { return false }},
@@ -65,7 +65,7 @@ func steps() []step {
 	}
 }
 
-// when turns a condition for objects of one kind into one for any object. Objects of other kinds do not meet it.
+// when turns a condition for objects of one kind into a condition for any object. Objects of other kinds do not meet the condition.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)
@@ -89,7 +89,7 @@ func isEchoReady(e *v1.Echo) bool {
 	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1.ConditionReady)
 }
 
-// path returns the last step and the steps that it waits for. Other steps are taken in parallel.
+// path returns the last step and the steps on which it depends. The other steps happen in parallel.
 func path() []step {
 	all := steps()
 	found := all[len(all)-1:]
@@ -100,7 +100,7 @@ func path() []step {
 	return found
 }
 
-// line is the time line of an Echo: when each step was seen, since the Echo was applied.
+// line is the timeline of an Echo. It contains when each step was seen, counted from the creation of the Echo.
 type line map[string]time.Duration
 
 // note records the steps that an object shows and that were not seen before.
@@ -123,10 +123,10 @@ func (l line) missing() []string {
 	return names
 }
 
-// took returns the time of a step since the one that it waits for. It can be slightly negative, because each kind has its own watch.
+// took returns the time between a step and the step that it waits for. It can be slightly negative, because each kind has its own watch.
 func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
 
-// share returns the part of the time until the Echo was ready during which it waited for the operator.
+// share returns how long the Echo waited for the operator until it was ready.
 func (l line) share() time.Duration {
 	var sum time.Duration
 	for _, s := range path() {

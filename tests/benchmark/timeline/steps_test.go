@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestPath checks that each step waits for an earlier one, and that steps taken in parallel are not on the path.
+// TestPath checks that each step waits for an earlier step, and that steps in parallel are not on the path.
 func TestPath(t *testing.T) {
 	var names []string
 	for _, s := range path() {
@@ -21,7 +21,7 @@ func TestPath(t *testing.T) {
 	}
 	if want := []string{applied, finalizer, created, replicas, pod, scheduled, running, podReady, available, ready}; !slices.Equal(names,
 		want) {
-		t.Errorf("the steps on the way are %v, not %v", names, want)
+		t.Errorf("the steps on the path are %v, not %v", names, want)
 	}
 }
 

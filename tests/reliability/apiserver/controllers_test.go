@@ -13,7 +13,7 @@ import (
 )
 
 // otherControllers does the work of the Deployment controller and the garbage collector, which do not run. It returns an unrest if there
-// was anything to do.
+// was work to do.
 func (s *server) otherControllers(ctx context.Context, now *state) error {
 	if err := s.collect(ctx, now); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *server) otherControllers(ctx context.Context, now *state) error {
 	return unrest{"the Deployment is rolled out"}
 }
 
-// collect does the garbage collector's work: it completes deletions, and deletes objects that lost their owner.
+// collect does the garbage collector's work: it completes deletions, and deletes objects whose owner is gone.
 func (s *server) collect(ctx context.Context, now *state) error {
 	if d := now.children["Deployment"]; len(now.pods) > 0 && d != nil && d.GetDeletionTimestamp() != nil {
 		return s.podsOf(ctx, now) // they are removed before the Deployment
@@ -75,7 +75,7 @@ func (s *server) collect(ctx context.Context, now *state) error {
 	return nil
 }
 
-// orphan releases the dependents of an object that is deleted without them.
+// orphan removes the owner from the dependents of an object that is deleted without them.
 func (s *server) orphan(ctx context.Context, now *state, owner *object) error {
 	for _, child := range now.children {
 		if metav1.IsControlledBy(child, owner) {
@@ -100,15 +100,16 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 	return unrest{"the dependents of the Echo are deleted"}
 }
 
-// expectNoDependents returns a violation if an Echo was removed before the objects created for it: the operator must keep the Echo until
-// then. Objects created later, because the operator's view was outdated, are deleted: their owner does not exist.
+// expectNoDependents returns a violation if an Echo was removed while objects created for it existed: the operator must keep the Echo until
+// they are gone. If the operator's view was outdated, it may create objects after the Echo is removed. Those are deleted because their
+// owner does not exist.
 func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
 		if metav1.GetControllerOfNoCopy(child) == nil {
 			continue
 		}
 		if _, met := s.met.Load(child.GetUID()); met {
-			return violation{"the Echo is gone before its " + kind, ""}
+			return violation{"the Echo was removed before its " + kind, ""}
 		}
 		if err := s.client.Delete(ctx, child, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
 			return err
@@ -116,7 +117,7 @@ func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 		return unrest{"a " + kind + " without an owner is deleted"}
 	}
 	if len(now.pods) > 0 {
-		return violation{"the Echo is gone before its pods", ""}
+		return violation{"the Echo was removed before its pods", ""}
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer strin
 	return nil
 }
 
-// violation is a promise that the operator broke. Its name is the same each time the promise is broken in the same way.
+// violation is a promise that the operator broke. Its name is the same each time the operator breaks the promise in the same way.
 type violation struct{ name, details string }
 
 func (v violation) Error() string { return v.name }

@@ -14,18 +14,18 @@ type edit struct {
 	kind, what string
 	patchType  types.PatchType
 	patch      string
-	// kept is the place where an addition must stay. It is nil if the operator must revert the edit.
+	// kept locates an addition that must stay. It is nil if the operator must revert the edit.
 	kept *place
 	// removes is true if the edit also removes labels that other clients added.
 	removes bool
-	// needs and excludedBy are fields of the Echo's spec that must be set, or must not be set. They are empty if there are none.
+	// needs is a field that the Echo's spec must set, and excludedBy is a field that the spec must not set. Either may be empty.
 	needs, excludedBy string
 }
 
 // place locates a key of a map, or an item of a list, in an object.
 type place struct {
 	path []string
-	// field is either the map's key, or the field of the list's items that has the value.
+	// field is the map's key, or the field of the list's items that contains the value.
 	field, value string
 }
 
@@ -45,7 +45,7 @@ func reverted(kind, what, patch string) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType, patch: patch}
 }
 
-// added returns an edit that adds something that must stay.
+// added returns an edit with an addition that must stay.
 func added(kind, what, path, item string, kept place) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType,
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
@@ -62,9 +62,9 @@ func metadataEdits(kind string) []edit {
 		merge("a foreign annotation", `{"metadata": {"annotations": {"example.org/theirs": "yes"}}}`,
 			&place{path: []string{"annotations"}, field: "example.org/theirs"}),
 		merge("a label of the operator", `{"metadata": {"labels": {"app.kubernetes.io/component": "other"}}}`, nil),
-		merge("the label by which the cache selects", `{"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}`, nil),
+		merge("the label that the cache selects by", `{"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}`, nil),
 		{kind: kind, what: "no labels", patchType: types.MergePatchType, patch: `{"metadata": {"labels": null}}`, removes: true},
-		merge("what kubectl apply leaves", `{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`,
+		merge("the annotation of kubectl apply", `{"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}`,
 			&place{path: []string{"annotations"}, field: "kubectl.kubernetes.io/last-applied-configuration"}),
 	}
 }
@@ -116,10 +116,10 @@ func serviceEdits() []edit {
 		reverted(kind, "the number of the port", `[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}]`),
 		reverted(kind, "the protocol of the port", `[{"op": "replace", "path": "/spec/ports/0/protocol", "value": "UDP"}]`),
 		reverted(kind, "the name of the port", `[{"op": "replace", "path": "/spec/ports/0/name", "value": "renamed"}]`),
-		reverted(kind, "the protocol of applications of the port",
+		reverted(kind, "the application protocol of the port",
 			`[{"op": "add", "path": "/spec/ports/0/appProtocol", "value": "theirs"}]`).with("service.appProtocol"),
 		reverted(kind, "the target of the port", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
-		reverted(kind, "number and target of the port",
+		reverted(kind, "the number and the target of the port",
 			`[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}, {"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
 		reverted(kind, "the type", `[{"op": "replace", "path": "/spec/type", "value": "NodePort"}]`),
 		added(kind, "a foreign port", "/spec/ports/-", `{"name": "theirs", "port": 64999, "protocol": "TCP", "targetPort": 1}`,
@@ -134,9 +134,9 @@ func deploymentEdits() []edit {
 		reverted(kind, "the deadline", `[{"op": "replace", "path": "/spec/progressDeadlineSeconds", "value": 77}]`),
 		reverted(kind, "the strategy", `[{"op": "replace", "path": "/spec/strategy", "value": {"type": "Recreate"}}]`),
 		reverted(kind, "the surge", `[{"op": "replace", "path": "/spec/strategy/rollingUpdate/maxSurge", "value": 7}]`),
-		reverted(kind, "a label of the pods",
+		reverted(kind, "a label on the pods",
 			`[{"op": "replace", "path": "/spec/template/metadata/labels/app.kubernetes.io~1component", "value": "other"}]`),
-		added(kind, "a foreign label of the pods", "/spec/template/metadata/labels/theirs", `"yes"`,
+		added(kind, "another client's label on the pods", "/spec/template/metadata/labels/theirs", `"yes"`,
 			place{path: []string{"spec", "template", "metadata", "labels"}, field: "theirs"}),
 	}
 }
@@ -173,17 +173,17 @@ func podEdits() []edit {
 		reverted(kind, "no probe", `[{"op": "remove", "path": "`+container+`/livenessProbe"}]`),
 		added(kind, "a foreign container", pod+"/containers/-", `{"name": "theirs", "image": "theirs"}`,
 			place{path: containers, field: "name", value: "theirs"}),
-		added(kind, "a foreign container before the others", pod+"/containers/0", `{"name": "first", "image": "theirs"}`,
+		added(kind, "another client's container before the operator's", pod+"/containers/0", `{"name": "first", "image": "theirs"}`,
 			place{path: containers, field: "name", value: "first"}),
 		added(kind, "a foreign volume", pod+"/volumes", `[{"name": "theirs", "emptyDir": {}}]`, volume).unless("tls"),
-		added(kind, "a foreign volume after the others", pod+"/volumes/-", `{"name": "theirs", "emptyDir": {}}`, volume).with("tls"),
-		added(kind, "a foreign spread constraint", pod+"/topologySpreadConstraints/-",
+		added(kind, "another client's volume after the operator's", pod+"/volumes/-", `{"name": "theirs", "emptyDir": {}}`, volume).with("tls"),
+		added(kind, "another client's spread constraint", pod+"/topologySpreadConstraints/-",
 			`{"maxSkew": 1, "topologyKey": "theirs", "whenUnsatisfiable": "ScheduleAnyway"}`,
 			place{path: []string{"spec", "template", "spec", "topologySpreadConstraints"}, field: "topologyKey", value: "theirs"}),
 	}
 }
 
-// aimed returns an edit whose index points at the operator's item: other clients may have added items before it.
+// aimed returns an edit with the index of the operator's item: other clients may have added items before it.
 func (e edit) aimed(child *object, spec map[string]any) edit {
 	portName := portNameOf(spec)
 	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
@@ -198,7 +198,7 @@ func (e edit) aimed(child *object, spec map[string]any) edit {
 	return e
 }
 
-// portNameOf returns the name of the Service's port that a spec desires.
+// portNameOf returns the port name that a spec sets for the Service.
 func portNameOf(spec map[string]any) string {
 	name, _, _ := unstructured.NestedString(spec, "service", "portName")
 	return cmp.Or(name, "http")
@@ -216,8 +216,8 @@ func (e edit) unless(field string) edit {
 	return e
 }
 
-// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate: an item with a changed name
-// and a changed number is indistinguishable from one that another client added.
+// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate. An item with a changed name
+// and a changed number is then indistinguishable from one that another client added.
 func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false

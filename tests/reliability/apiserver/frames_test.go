@@ -51,7 +51,7 @@ func (c codec) frames(stream io.Reader) func() ([]byte, error) {
 	}
 }
 
-// framed returns a frame as it is sent.
+// framed returns a frame with its length, ready to send.
 func (c codec) framed(frame []byte) []byte {
 	if !c.protobuf {
 		return append(bytes.Clone(frame), '\n')
@@ -105,7 +105,7 @@ func expired() watchEvent {
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 
-// initialEnd returns the bookmark that ends a watch's initial events. like is an object of the watched kind.
+// initialEnd returns the bookmark that ends a watch's initial events. The object like is of the watched kind.
 func initialEnd(like runtime.Object, version string) (watchEvent, error) {
 	mark := like.DeepCopyObject()
 	accessor, err := meta.Accessor(mark)

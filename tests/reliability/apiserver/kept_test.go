@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestPlace_takeOut takes out what each edit adds to a child, which must leave the child unchanged: an edit whose place is larger than the
-// addition would hide what the operator set, and the walk would report a difference that the operator did not make.
+// TestPlace_takeOut takes out the addition of each edit to a child, which must leave the child unchanged. An edit whose place is larger
+// than the addition would hide fields that the operator set, and the walk would report a difference that the operator did not make.
 func TestPlace_takeOut(t *testing.T) {
 	for name, change := range map[string]func(*v1.EchoSpec){
 		"plain": func(*v1.EchoSpec) {},
@@ -45,7 +45,7 @@ func TestPlace_takeOut(t *testing.T) {
 				}
 				want, got := plainOf(t, child.Desired), plainOf(t, patched(t, child.Desired, e))
 				if !e.kept.takeOut(got) {
-					t.Errorf("%s, %s, %s: it was not found", name, child.Kind, e.what)
+					t.Errorf("%s, %s, %s: the addition was not found", name, child.Kind, e.what)
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s, %s, %s: -before, +after:\n%s", name, child.Kind, e.what, diff)

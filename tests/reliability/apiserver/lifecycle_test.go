@@ -38,8 +38,8 @@ func (w *walk) editStatus(t *rapid.T) {
 	}
 }
 
-// editMetadata changes the Echo's metadata. It does not remove the finalizer of a paused Echo, because the operator would not restore it,
-// and nothing would be deleted in order.
+// editMetadata changes the Echo's metadata. It does not remove the finalizer of a paused Echo: the operator would not restore the
+// finalizer, and nothing would be deleted in order.
 func (w *walk) editMetadata(t *rapid.T) {
 	if rapid.Bool().Draw(t, "annotate") || w.isPaused() {
 		w.annotate(t, "theirs", "yes")
@@ -50,8 +50,8 @@ func (w *walk) editMetadata(t *rapid.T) {
 	w.mergeEcho(t, text)
 }
 
-// recreate deletes the Echo, and creates it again with the same spec. Objects left from an Echo that was deleted without its children block
-// the next one until another client deletes them.
+// recreate deletes the Echo, and creates it again with the same spec. If the Echo was deleted without its children, they block the next
+// Echo until another client deletes them.
 func (w *walk) recreate(t *rapid.T) {
 	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 		metav1.DeletePropagationOrphan}).Draw(t, "order")
@@ -60,7 +60,7 @@ func (w *walk) recreate(t *rapid.T) {
 		metav1.DeletePropagationOrphan: "orphan"}[order])
 	left := w.remove(t, w.walked, order)
 	if orphans := len(left.all()); orphans > 0 && order != metav1.DeletePropagationOrphan {
-		w.fail(t, violation{"something is left of an Echo that is gone", fmt.Sprint(left.uids())})
+		w.fail(t, violation{"objects of a deleted Echo remain", fmt.Sprint(left.uids())})
 	}
 	for _, orphan := range left.all() {
 		w.deleteNow(t, orphan, metav1.DeletePropagationBackground)
@@ -82,12 +82,12 @@ func (w *walk) arm(t *rapid.T) {
 	f := rapid.SampledFrom(faults()).Draw(t, "fault")
 	f.namespace = w.walked
 	after := rapid.IntRange(0, 8).Draw(t, "after")
-	w.say("# request %d of the operator that is about the Echo or its children, counted from here, %s", after+1, f.name)
+	w.say("# from here, request %d from the operator for the Echo or its children %s", after+1, f.name)
 	w.operator.wire.arm(f, after)
 }
 
-// disownChild removes a child's owner, so that the child belongs to another client. The status must report that, and nothing may change
-// until the child is gone or belongs to the Echo again.
+// disownChild removes a child's owner, so that the child belongs to another client. The status must report that the name is taken. Nothing
+// may change until the child is gone or belongs to the Echo again.
 func (w *walk) disownChild(t *rapid.T) {
 	kind := w.drawChild(t)
 	back := rapid.Bool().Draw(t, "back")
@@ -102,7 +102,7 @@ func (w *walk) disownChild(t *rapid.T) {
 	w.patchOwners(t, child, "null")
 	now := w.settleWalked(t)
 	if reason := condition(now.echo, v1.ConditionReady)["reason"]; reason != v1.ReasonNameConflict.String() {
-		w.fail(t, violation{"the status does not tell that the name of a child is taken", fmt.Sprint(now.echo.Object["status"])})
+		w.fail(t, violation{"the status does not report that the name of a child is taken", fmt.Sprint(now.echo.Object["status"])})
 	}
 	if back {
 		w.patchOwners(t, child, string(owners))
@@ -128,7 +128,7 @@ func (w *walk) annotate(t *rapid.T, key, value string) {
 	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
 }
 
-// keep records an addition to an object of a kind that must stay.
+// keep records another client's addition to an object of a kind. The addition must stay.
 func (w *walk) keep(kind string, added foreign) {
 	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// echoName is the name of each Echo. A namespace has one.
+// echoName is the name of every Echo. Each namespace has only one.
 const echoName = "walker"
 
 // unrest is the reason why a namespace is not at rest.
@@ -30,7 +30,8 @@ type unrest struct{ why string }
 
 func (u unrest) Error() string { return u.why }
 
-// settle lets the operator and the other controllers work until nothing is left to do in a namespace, and returns what is stored then.
+// settle lets the operator and the other controllers work until they have nothing left to do in a namespace. It returns the namespace's
+// state.
 func (s *server) settle(ctx context.Context, namespace string, running func() (*process, error)) (*state, error) {
 	var now *state
 	var last error
@@ -55,7 +56,7 @@ func (s *server) settle(ctx context.Context, namespace string, running func() (*
 	return now, err
 }
 
-// rest returns what is stored in a namespace, and an unrest if something is left to do.
+// rest returns what is stored in a namespace, and an unrest if there is work left to do.
 func (s *server) rest(ctx context.Context, p *process, namespace string) (*state, error) {
 	now, err := s.read(ctx, namespace)
 	if err != nil {
@@ -98,10 +99,10 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 		key := gvk.Kind + " " + echoName
 		err = p.GetClient().Get(ctx, client.ObjectKey{Namespace: namespace, Name: echoName}, cached)
 		if client.IgnoreNotFound(err) != nil {
-			return unrest{"the operator starts: " + err.Error()}
+			return unrest{"the operator is starting: " + err.Error()}
 		}
 		if cached.GetResourceVersion() != versions[key] {
-			return unrest{fmt.Sprintf("the cache of the operator holds version %q of the %s, not %q", cached.GetResourceVersion(), key,
+			return unrest{fmt.Sprintf("the operator's cache contains version %q of the %s, not %q", cached.GetResourceVersion(), key,
 				versions[key])}
 		}
 	}
@@ -112,24 +113,24 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 func (p *process) knowsPods(ctx context.Context, now *state, namespace string) error {
 	cached, known := &corev1.PodList{}, map[string]bool{}
 	if err := p.GetClient().List(ctx, cached, client.InNamespace(namespace)); err != nil {
-		return unrest{"the operator starts: " + err.Error()}
+		return unrest{"the operator is starting: " + err.Error()}
 	}
 	for _, pod := range cached.Items {
 		known[pod.ResourceVersion] = true
 	}
 	for _, pod := range now.pods {
 		if !known[pod.GetResourceVersion()] {
-			return unrest{"the cache of the operator does not hold pod " + pod.GetName()}
+			return unrest{"the operator's cache does not contain pod " + pod.GetName()}
 		}
 	}
 	if len(cached.Items) != len(now.pods) {
-		return unrest{"the cache of the operator holds pods that are gone"}
+		return unrest{"the operator's cache contains pods that are gone"}
 	}
 	return nil
 }
 
-// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status reports that
-// the write is rejected.
+// expectNoWork reconciles the Echo without writing. It returns an unrest if the reconciler attempts a write, unless the Echo's status
+// reports that the write is rejected.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways,
@@ -142,7 +143,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case len(dry.writes) == 0:
 		return unrest{"a reconcile fails: " + err.Error()}
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
-		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a name that is taken leads to no write
+		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a taken name causes no write
 		return nil
 	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator checks the child once a minute
 		return nil
@@ -170,14 +171,14 @@ func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
-// isRefused reports whether an Echo's status says that its latest generation cannot be applied.
+// isRefused reports whether an Echo's status reports that its latest generation cannot be applied.
 func isRefused(echo *object) bool {
 	degraded := condition(echo, v1.ConditionDegraded)
 	return degraded != nil && degraded["status"] == "True" && degraded["observedGeneration"] == echo.GetGeneration() &&
 		(degraded["reason"] == v1.ReasonInvalidSpec.String() || degraded["reason"] == v1.ReasonNameConflict.String())
 }
 
-// refusing is a client that rejects writes, and records them.
+// refusing is a client that rejects and records writes.
 type refusing struct {
 	client.Client
 	writes []write

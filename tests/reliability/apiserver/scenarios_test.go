@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is a person's action in a namespace.
+// step is an action of a person in a namespace.
 type step func(ctx context.Context, c client.Client, namespace string) error
 
 // scenario is a sequence of actions. The operator comes to rest after each step.
@@ -46,7 +46,7 @@ func scenarios() []scenario {
 	}
 }
 
-// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, it is gone by then.
+// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, create waits until it is gone.
 func create(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, support.Echo(namespace, echoName, func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
@@ -155,8 +155,8 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	return now.plain()
 }
 
-// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was anything
-// to do.
+// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was work to
+// do.
 func (s *server) podsOf(ctx context.Context, now *state) error {
 	d := now.children["Deployment"]
 	switch {
@@ -188,7 +188,7 @@ func (s *server) podsOf(ctx context.Context, now *state) error {
 	return nil
 }
 
-// isQuiet reports whether the operator has sent no request for a while.
+// isQuiet reports whether the operator has sent no requests recently.
 func (w *wire) isQuiet(namespace string) bool {
 	before := w.requests(namespace)
 	err := wait.PollUntilContextTimeout(context.Background(), interval, held, true, func(context.Context) (bool, error) {

@@ -24,7 +24,7 @@ import (
 
 const (
 	// patience is how long anything may take on a busy machine. If an Echo is paused and a child has lost its label, the operator does not
-	// watch the child, but checks it once a minute. Only then does it notice that the child was deleted.
+	// watch the child, but checks it once a minute. Only that check notices that the child was deleted.
 	patience = status.LookPeriod + 20*time.Second
 	// interval is how often the tests check.
 	interval = 10 * time.Millisecond
@@ -33,7 +33,7 @@ const (
 // server is an API server.
 type server struct {
 	config *rest.Config
-	client client.Client // for an administrator, never from a cache
+	client client.Client // with an administrator's permissions, and without a cache
 	// pods is true if Deployments have pods.
 	pods bool
 	// met holds the UIDs of children that existed at the same time as their Echo.
@@ -45,7 +45,7 @@ func startServer(t *testing.T) *server {
 	t.Helper()
 	g := NewWithT(t)
 	if os.Getenv("RELIABILITY") != "all" {
-		t.Skip("it takes minutes: set RELIABILITY=all")
+		t.Skip("the test takes minutes: set RELIABILITY=all to run it")
 	}
 	ctrl.SetLogger(logr.Discard())
 	config := filepath.Join("..", "..", "..", "config")
@@ -64,14 +64,14 @@ func startServer(t *testing.T) *server {
 	return &server{config: env.Config, client: admin}
 }
 
-// newNamespace creates a namespace. It is not deleted, because no controller could complete the deletion.
+// newNamespace creates a namespace. The test does not delete it, because no controller could complete the deletion.
 func (s *server) newNamespace(ctx context.Context, name string) (string, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	err := s.client.Create(ctx, namespace)
 	return namespace.Name, err
 }
 
-// freeAddresses deletes the Services in a namespace that is not used anymore: there are addresses for only about 250.
+// freeAddresses deletes the Services in a namespace that is no longer used: the address range is large enough for only about 250 Services.
 func (s *server) freeAddresses(namespace string) error {
 	return s.client.DeleteAllOf(context.Background(), &corev1.Service{}, client.InNamespace(namespace))
 }
@@ -84,7 +84,7 @@ type process struct {
 	stopped chan error
 }
 
-// startOperator starts the operator for some namespaces. Its requests and watches go through a wire.
+// startOperator starts the operator for some namespaces. Its requests and watches pass through a wire.
 func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
 	config := rest.CopyConfig(s.config)
 	config.Wrap(w.around)
@@ -98,7 +98,7 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 	return p, nil
 }
 
-// end stops the operator like a crash: it sends no further requests.
+// end stops the operator as a crash does: it sends no further requests.
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// uid matches UIDs, which also occur in the managed fields.
+// uid matches UIDs. They also occur in the managed fields.
 const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 type object = unstructured.Unstructured
@@ -28,15 +28,16 @@ type object = unstructured.Unstructured
 // state is what the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is none
-	// children are all objects of the kinds that children have, by kind, whoever created them. A correct state has at most one per kind.
+	// children are the objects of all kinds that a child can have, by kind, no matter who created them. A correct state has at most one per
+	// kind.
 	children map[string]*object
 	// others are additional objects of the same kind.
 	others []*object
 	pods   []*object
 }
 
-// read reads what the API server stores in a namespace. It reads the Echo first: if the Echo is missing, it was removed before anything
-// that is read later.
+// read reads the objects that the API server stores in a namespace. It reads the Echo first: if the Echo is missing, it was removed before
+// the other objects were read.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {
@@ -96,8 +97,8 @@ func (s *state) all() []*object {
 	return append(all, s.others...)
 }
 
-// plain returns a state without what differs between two Echoes with the same spec: the namespace, UIDs, times, versions, and what the API
-// server allocates. Among the managed fields, only the operator's are kept.
+// plain returns a state without the values that differ between two Echoes with the same spec: the namespace, UIDs, times, versions, and
+// values that the API server allocates. Of the managed fields, it returns only the operator's.
 func (s *state) plain() (map[string]any, error) {
 	all := map[string]any{}
 	for i, o := range s.all() {
@@ -139,7 +140,7 @@ func plain(o *object) (any, error) {
 	return read, json.Unmarshal(regexp.MustCompile(uid).ReplaceAll(text, []byte("UID")), &read)
 }
 
-// plainStatus returns an Echo's status without times. Each observed generation is replaced with its distance to the latest.
+// plainStatus returns an Echo's status without times. It replaces each observed generation with its distance from the latest generation.
 func plainStatus(echo *object) any {
 	status, _ := echo.DeepCopy().Object["status"].(map[string]any)
 	if status == nil {
@@ -157,7 +158,7 @@ func plainStatus(echo *object) any {
 	return status
 }
 
-// maskAllocations replaces the addresses and ports that the API server allocates to a Service.
+// maskAllocations replaces the addresses and ports that the API server allocates for a Service.
 func maskAllocations(spec map[string]any) {
 	for _, field := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
 		if spec[field] != nil {

@@ -47,8 +47,8 @@ func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	}
 }
 
-// patchSpec copies a field of the spec from another spec, or all fields if the field's name is empty. It returns why the API server rejects
-// the patch, or "".
+// patchSpec copies a field from another spec, or all fields if the name is empty. It returns the API server's reason for rejecting the
+// patch, or "".
 func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
 	switch value, set := next[name]; {
@@ -59,10 +59,10 @@ func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	}
 	err := w.patchEcho(t, change)
 	if apierrors.IsInvalid(err) {
-		w.counted.note("changes that the API server refuses")
+		w.counted.note("changes that the API server rejects")
 		w.lines = w.lines[:len(w.lines)-1]
 		if !strings.Contains(err.Error(), "spec") {
-			w.fail(t, violation{"the API server refuses a value without naming a field", err.Error()})
+			w.fail(t, violation{"the API server rejects a value without naming a field", err.Error()})
 		}
 		return err.Error()
 	}
@@ -101,8 +101,7 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same Ingress or load balancer class, or the same IP families. If not, the object may be
-// replaced.
+// sameClass reports whether two specs have the same Ingress class, load balancer class or IP families. If not, the object may be replaced.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)
@@ -153,10 +152,10 @@ func (w *walk) setInvalid(t *rapid.T) {
 	specs.Put(next, f.Path, value)
 	refusal := w.patchSpec(t, f.Path[0], next)
 	if refusal == "" {
-		w.fail(t, violation{"the API server accepts what the schema refuses", fmt.Sprintf("%s: %v", f, value)})
+		w.fail(t, violation{"the API server accepts a value that the schema rejects", fmt.Sprintf("%s: %v", f, value)})
 	}
 	if !strings.Contains(refusal, f.String()) {
-		w.fail(t, violation{"the refusal of a value does not name its field", fmt.Sprintf("%s: %s", f, refusal)})
+		w.fail(t, violation{"the rejection of a value does not name its field", fmt.Sprintf("%s: %s", f, refusal)})
 	}
 }
 
@@ -198,7 +197,7 @@ func (w *walk) editChild(t *rapid.T) {
 	err := w.client.Patch(t.Context(), child, client.RawPatch(e.patchType, []byte(e.patch)), client.FieldOwner("kubectl-patch"))
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err):
-		w.counted.note("edits of children that the API server refuses")
+		w.counted.note("edits of children that the API server rejects")
 		return
 	case err != nil:
 		t.Fatal(err)

@@ -17,13 +17,13 @@ type stream struct {
 	codec codec
 	from  io.ReadCloser
 	to    *io.PipeWriter
-	// kept is an event that is sent after the next one.
+	// kept is an event to send after the next one.
 	kept   []byte
 	once   sync.Once
 	closed chan struct{}
 }
 
-// run carries frames until either end closes the stream, or a handler ends it.
+// run forwards frames until either end closes the stream, or a handler ends it.
 func (s *stream) run(handle func(*stream, []byte) bool, before [][]byte) {
 	defer s.end()
 	for _, frame := range before {
@@ -63,7 +63,7 @@ func (s *stream) sendEvent(event watchEvent) bool {
 	return err == nil && s.send(frame)
 }
 
-// sendKept sends the kept event, if there is one.
+// sendKept sends the kept event, if any.
 func (s *stream) sendKept() bool {
 	frame := s.kept
 	s.kept = nil
@@ -79,7 +79,7 @@ func (s *stream) sendHalf(frame []byte) bool {
 	return false
 }
 
-// wait waits, unless the stream ends.
+// wait waits for a duration, or until the stream ends.
 func (s *stream) wait(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -99,7 +99,7 @@ func (b *streamBody) Close() error {
 	return nil
 }
 
-// past is what a kind's watches have reported since the first list.
+// past is the history that a kind's watches have reported since the first list.
 type past struct {
 	// end is the bookmark at the end of the first list, which was empty.
 	end     *watchEvent
@@ -119,7 +119,7 @@ func (p *past) mark(event watchEvent) {
 
 func (p *past) add(event watchEvent) { p.events = append(p.events, event) }
 
-// back returns the objects as they were before the last events, and their version.
+// back returns the objects and their version as of a number of events ago.
 func (p *past) back(count int) (map[string]runtime.Object, string) {
 	objects, version := map[string]runtime.Object{}, p.version
 	for _, event := range p.events[:max(0, len(p.events)-count)] {
@@ -137,7 +137,7 @@ func (p *past) back(count int) (map[string]runtime.Object, string) {
 	return objects, version
 }
 
-// oldList answers a list request with the state before the last events, and then continues from there, as an outdated API server does.
+// oldList answers a list request with the state before the last events, and then continues from that state, as an outdated API server does.
 func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	t.lock.Lock()
 	objects, version := t.past.back(t.back)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tally counts what walks do.
+// tally counts the steps of walks, and other things that happen.
 type tally struct {
 	lock  sync.Mutex
 	began time.Time
@@ -54,9 +54,9 @@ func (c *tally) String() string {
 	if total == 0 {
 		return "no steps"
 	}
-	return fmt.Sprintf("%d steps in %.0f s, %.1f a second%s\n%6d violations", total, time.Since(c.began).Seconds(),
+	return fmt.Sprintf("%d steps in %.0f s, %.1f per second%s\n%6d violations", total, time.Since(c.began).Seconds(),
 		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
 }
 
-// violations is the note for a broken promise. Shrinking a failed walk breaks the promise many times.
-const violations = "violations, those of shrinking included"
+// violations names the count of broken promises. Shrinking a failed walk breaks the promise many times.
+const violations = "violations, including those found while shrinking"

@@ -17,16 +17,16 @@ import (
 // held is how long an event is held back.
 const held = 300 * time.Millisecond
 
-// tampering is what is done to an event on its way to the operator.
+// tampering is a change to an event on its way to the operator.
 type tampering struct {
 	name string
-	// late is true if the operator may miss something until it lists again.
+	// late is true if the operator may miss something until its next list request.
 	late bool
-	// apply sends the event, or something else. To end the stream, it returns false.
+	// apply sends the event, or something else in its place. It returns false to end the stream.
 	apply func(*stream, []byte) bool
 	// expires is true if the response to the next watch is 410.
 	expires bool
-	// back is how many events the next list lags behind what the operator knows.
+	// back is how many events the next list lags behind the operator's state.
 	back int
 }
 
@@ -41,13 +41,13 @@ func tamperings() []tampering {
 			s.kept = frame
 			return s.send(frame) && s.sendKept()
 		}},
-		{name: "sent after the next", late: true, apply: func(s *stream, frame []byte) bool {
+		{name: "sent after the next one", late: true, apply: func(s *stream, frame []byte) bool {
 			s.kept = frame
 			return true
 		}},
 		{name: "cut off in the middle", apply: func(s *stream, frame []byte) bool { return s.sendHalf(frame) }},
-		{name: "lost, watch answered 410", expires: true, apply: func(*stream, []byte) bool { return false }},
-		{name: "replaced by an error 410", apply: func(s *stream, _ []byte) bool { return s.sendEvent(expired()) && false }},
+		{name: "lost, next watch rejected with 410", expires: true, apply: func(*stream, []byte) bool { return false }},
+		{name: "replaced by a 410 error", apply: func(s *stream, _ []byte) bool { return s.sendEvent(expired()) && false }},
 		{name: "lost, followed by an old list", expires: true, back: 2, apply: func(*stream, []byte) bool { return false }},
 		{name: "lost, followed by an empty list", expires: true, back: math.MaxInt, apply: func(*stream, []byte) bool { return false }},
 	}
@@ -58,7 +58,7 @@ type tamperer struct {
 	tampering
 	scheme   *runtime.Scheme
 	resource string
-	// at is the number of the event to tamper with, from 1. 0 counts all events without tampering.
+	// at is the number of the event to tamper with, starting from 1. With 0, the tamperer only counts events.
 	at int
 
 	lock    sync.Mutex
@@ -69,7 +69,7 @@ type tamperer struct {
 	streams []*stream
 }
 
-// watched sends a request that lists or watches.
+// watched sends a list or watch request.
 func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	isOther := strings.Contains(r.URL.Query().Get("labelSelector"), v1.CompanionLabel) // a second watch of pods
 	if !strings.HasSuffix(r.URL.Path, "/"+t.resource) || isOther {
@@ -95,7 +95,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	return t.carry(got, nil), nil
 }
 
-// carry returns a response whose events are tampered with, after some frames.
+// carry returns a response with a body that first contains some frames, and then the events after tampering.
 func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	reader, writer := io.Pipe()
 	s := &stream{codec: newCodec(t.scheme, got), from: got.Body, to: writer, closed: make(chan struct{})}
@@ -108,7 +108,7 @@ func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	return &changed
 }
 
-// handle sends a frame on a stream, or tampers with it. To end the stream, it returns false.
+// handle sends a frame on a stream, or tampers with it. It returns false to end the stream.
 func (t *tamperer) handle(s *stream, frame []byte) bool {
 	event, err := s.codec.decode(frame)
 	if err != nil || event.kind == watch.Error {
@@ -159,7 +159,7 @@ func (t *tamperer) needsHealing() bool {
 	return t.late && t.hit
 }
 
-// counted returns how many events were seen, and whether one was tampered with.
+// counted returns the number of events seen, and whether one of them was tampered with.
 func (t *tamperer) counted() (int, bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walkers is how many walks take place concurrently, each with its own operator.
+// walkers is the number of concurrent walks. Each has its own operator.
 const walkers = 6
 
-// TestWalk walks over the schema and over other clients' changes to an Echo. After each step, the Echo must match one that was created with
-// the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps each walk has (-rapid.steps).
+// TestWalk walks over the schema and over other clients' changes to an Echo. After each step, the Echo must match an Echo that was created
+// with the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps each walk has (-rapid.steps).
 func TestWalk(t *testing.T) {
 	s := startServer(t)
 	schema, err := specs.Read("../../../config/crd/bases/example.com_echoes.yaml")
@@ -36,25 +36,25 @@ func TestWalk(t *testing.T) {
 	t.Log(counted)
 }
 
-// actions returns the kinds of steps. rapid draws those that are first in alphabetical order more often.
+// actions returns the kinds of steps. rapid draws kinds with names early in the alphabet more often.
 func (w *walk) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){"": w.check}
 	for name, act := range map[string]func(*rapid.T){
-		"change a field":                  w.setField,
-		"change a field to a boundary":    w.setBoundary,
-		"change a field to what is wrong": w.setInvalid,
-		"change a whole field":            w.setTopField,
-		"clear a field":                   w.unsetField,
-		"edit a child":                    w.editChild,
-		"edit another child":              w.editChild,
-		"edit the metadata of the Echo":   w.editMetadata,
-		"edit the status of the Echo":     w.editStatus,
-		"let a fault happen":              w.arm,
-		"lose a child":                    w.deleteChild,
-		"pause or go on":                  w.pause,
-		"replace the Echo":                w.recreate,
-		"restart the operator":            w.restart,
-		"take a child away":               w.disownChild,
+		"change a field":                     w.setField,
+		"change a field to a boundary":       w.setBoundary,
+		"change a field to an invalid value": w.setInvalid,
+		"change a whole field":               w.setTopField,
+		"clear a field":                      w.unsetField,
+		"edit a child":                       w.editChild,
+		"edit another child":                 w.editChild,
+		"edit the metadata of the Echo":      w.editMetadata,
+		"edit the status of the Echo":        w.editStatus,
+		"let a fault happen":                 w.arm,
+		"lose a child":                       w.deleteChild,
+		"pause or resume":                    w.pause,
+		"replace the Echo":                   w.recreate,
+		"restart the operator":               w.restart,
+		"take a child away":                  w.disownChild,
 	} {
 		actions[name] = func(t *rapid.T) {
 			act(t)
@@ -64,7 +64,7 @@ func (w *walk) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// fail ends the walk, with a message that is the same each time, so that rapid can look for a shorter walk with the same end.
+// fail ends the walk. Its message is the same each time, so that rapid can look for a shorter walk with the same end.
 func (w *walk) fail(t *rapid.T, broken violation) {
 	w.counted.note(violations)
 	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked,

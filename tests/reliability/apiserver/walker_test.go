@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walk is one walk: an Echo in its own namespace, an operator, and a second namespace that shows what becomes of a fresh Echo with the same
+// walk is a walk of an Echo in its own namespace, with its own operator. A second namespace shows the outcome of a fresh Echo with the same
 // spec.
 type walk struct {
 	*server
@@ -25,30 +25,30 @@ type walk struct {
 
 	walked, fresh string
 	operator      *process
-	// spec is the Echo's spec as stored, and good is the last one that was not rejected.
+	// spec is the Echo's stored spec, and good is the last one that was not rejected.
 	spec, good map[string]any
 	// freshOf holds the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
-	// foreign contains the additions to objects that must stay, by kind.
+	// foreign contains other clients' additions, by the kind of the object. They must stay.
 	foreign map[string][]foreign
 	// uids are the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since then.
 	uids     map[string]types.UID
 	replaced map[string]bool
-	// quiet is the number of writes to children when the Echo was last seen paused, or -1 if it was not paused.
+	// quiet is the number of writes to children when the Echo was last paused, or -1 if it was not paused.
 	quiet int
 	lines []string
 }
 
-// foreign is an addition to an object that must stay as long as the object exists.
+// foreign is another client's addition to an object. It must stay as long as the object exists.
 type foreign struct {
 	place
 	uid types.UID
 }
 
-// outcome is what became of a fresh Echo.
+// outcome is the final state of a fresh Echo.
 type outcome struct {
 	plain map[string]any
-	// reason is why the spec is rejected, empty if it is not.
+	// reason is the reason for which the spec is rejected. It is empty if the spec is accepted.
 	reason string
 }
 
@@ -76,7 +76,7 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk 
 	return w
 }
 
-// running returns the operator, and starts it if it is not running.
+// running returns the operator, and starts it if necessary.
 func (w *walk) running() (*process, error) {
 	next := &wire{}
 	if w.operator != nil {
@@ -115,10 +115,10 @@ func newEcho(namespace string, spec map[string]any) *object {
 	return echo
 }
 
-// accept adopts the stored spec.
+// accept makes the stored spec the walk's spec.
 func (w *walk) accept(echo *object) { w.spec, _ = echo.DeepCopy().Object["spec"].(map[string]any) }
 
-// say adds a line to the scenario, which is printed if a promise is broken.
+// say adds a line to the scenario. fail prints the scenario.
 func (w *walk) say(format string, arguments ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
 }
@@ -129,7 +129,7 @@ func (w *walk) isPaused() bool { return w.spec["paused"] == true }
 func (w *walk) check(t *rapid.T) {
 	now := w.settleWalked(t)
 	if now.echo == nil {
-		w.fail(t, violation{"the Echo is gone", ""})
+		w.fail(t, violation{"the Echo no longer exists", ""})
 	}
 	if w.isPaused() {
 		w.checkPaused(t, now)
@@ -146,14 +146,14 @@ func (w *walk) check(t *rapid.T) {
 	w.uids, w.replaced = now.uids(), map[string]bool{}
 }
 
-// settleWalked waits until nothing is left to do for the Echo.
+// settleWalked waits until there is nothing left to do for the Echo.
 func (w *walk) settleWalked(t *rapid.T) *state {
 	now, err := w.settle(t.Context(), w.walked, w.running)
 	w.expectNoError(t, err)
 	return now
 }
 
-// expectNoError ends the walk if there is an error, which may be a violation.
+// expectNoError ends the walk if there is an error. A violation is also an error.
 func (w *walk) expectNoError(t *rapid.T, err error) {
 	broken, rest := violation{}, unrest{}
 	switch {
@@ -163,11 +163,11 @@ func (w *walk) expectNoError(t *rapid.T, err error) {
 	case errors.As(err, &rest):
 		w.fail(t, violation{"the operator does not come to rest", rest.why})
 	default:
-		t.Fatalf("the walk cannot go on: %v", err)
+		t.Fatalf("the walk cannot continue: %v", err)
 	}
 }
 
-// outcomeOf returns what becomes of a fresh Echo with a spec.
+// outcomeOf returns the outcome of a fresh Echo with a spec.
 func (w *walk) outcomeOf(t *rapid.T, spec map[string]any) *outcome {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -177,7 +177,7 @@ func (w *walk) outcomeOf(t *rapid.T, spec map[string]any) *outcome {
 		return known
 	}
 	if err := w.client.Create(t.Context(), newEcho(w.fresh, spec)); err != nil {
-		t.Fatalf("a fresh Echo is refused: %v", err)
+		t.Fatalf("a fresh Echo is rejected: %v", err)
 	}
 	now, err := w.settle(t.Context(), w.fresh, w.running)
 	w.expectNoError(t, err)
@@ -204,19 +204,19 @@ func (w *walk) remove(t *rapid.T, namespace string, propagation metav1.DeletionP
 	return now
 }
 
-// checkRefused checks that an Echo's status reports that its spec is rejected, like the status of a fresh Echo.
+// checkRefused checks that the Echo's status reports the rejected spec with the same reason as a fresh Echo's status.
 func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 	degraded := condition(now.echo, v1.ConditionDegraded)
 	if !isRefused(now.echo) || degraded["reason"] != fresh.reason || degraded["message"] == "" {
-		w.fail(t, violation{"the status does not tell that the spec is refused", fmt.Sprintf("want reason %s: %v", fresh.reason, degraded)})
+		w.fail(t, violation{"the status does not report that the spec is rejected", fmt.Sprintf("want reason %s: %v", fresh.reason, degraded)})
 	}
-	w.counted.note("specs that the schema accepts and the operator or a child refuses, after which the last good one is restored")
+	w.counted.note("specs that the schema accepts but the operator or the API server rejects")
 }
 
 // goBack restores the last spec that was not rejected.
 func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 	if refusal := w.patchSpec(t, "", w.good); refusal != "" {
-		t.Fatalf("the last good spec is refused: %s", refusal)
+		t.Fatalf("the last good spec is rejected: %s", refusal)
 	}
 	return w.settleWalked(t), w.outcomeOf(t, w.spec)
 }
@@ -226,11 +226,11 @@ func (w *walk) checkPaused(t *rapid.T, now *state) {
 	progressing := condition(now.echo, v1.ConditionProgressing)
 	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() ||
 		progressing["observedGeneration"] != now.echo.GetGeneration()) {
-		w.fail(t, violation{"the status does not tell that the Echo is paused", fmt.Sprint(progressing)})
+		w.fail(t, violation{"the status does not report that the Echo is paused", fmt.Sprint(progressing)})
 	}
 	written := w.operator.wire.writes(w.walked)
 	if w.quiet >= 0 && written > w.quiet {
-		w.fail(t, violation{"a child of a paused Echo was written", ""})
+		w.fail(t, violation{"a child of a paused Echo was changed", ""})
 	}
 	w.quiet = written
 	w.uids = map[string]types.UID{}
@@ -240,7 +240,7 @@ func (w *walk) checkPaused(t *rapid.T, now *state) {
 func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	for kind, uid := range now.uids() {
 		if w.uids[kind] != "" && w.uids[kind] != uid && !w.replaced[kind] {
-			w.fail(t, violation{"another " + kind + " has come without a reason", ""})
+			w.fail(t, violation{"the " + kind + " was replaced without a reason", ""})
 		}
 	}
 	plain, err := now.plain()
@@ -250,13 +250,13 @@ func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	for _, o := range now.all() {
 		for _, f := range w.foreign[o.GetKind()] {
 			if f.uid == o.GetUID() && !f.takeOut(plain[o.GetKind()]) {
-				w.fail(t, violation{"what others added to the " + o.GetKind() + " is gone", fmt.Sprint(f.place)})
+				w.fail(t, violation{"another client's addition to the " + o.GetKind() + " is gone", fmt.Sprint(f.place)})
 			}
 		}
 	}
 	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy", "Echo"} {
 		if diff := cmp.Diff(fresh.plain[kind], plain[kind]); diff != "" {
-			w.fail(t, violation{"the " + kind + " differs from that of a fresh Echo", "- fresh, + walked:\n" + diff})
+			w.fail(t, violation{"the " + kind + " differs from the one of a fresh Echo", "- fresh, + walked:\n" + diff})
 		}
 	}
 	if len(plain) != len(fresh.plain) {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// atOnce is how many plans run concurrently, each with its own operator.
+	// atOnce is the number of concurrent plans. Each has its own operator.
 	atOnce = 8
-	// lastEvents is how many of a kind's last events are tampered with, one in each plan, in addition to the first event.
+	// lastEvents is how many of a kind's last events are tampered with, in addition to the first event. Each plan tampers with one event.
 	lastEvents = 3
 )
 
@@ -25,7 +25,7 @@ func watchedKinds() []string {
 	return []string{"echoes", "services", "deployments", "poddisruptionbudgets", "ingresses", "networkpolicies", "pods"}
 }
 
-// plan is one tampering with one event in a scenario.
+// plan is a scenario with one tampering of one event.
 type plan struct {
 	scenario scenario
 	tamperer *tamperer
@@ -36,7 +36,7 @@ func (p plan) String() string {
 }
 
 // TestWatches tampers with the operator's events, one in each run of a scenario. If an event was lost, the operator lists again at the end.
-// Everything must then be as without tampering.
+// The end state must match a run without tampering.
 func TestWatches(t *testing.T) {
 	s := startServer(t)
 	s.pods = true
@@ -59,7 +59,7 @@ func TestWatches(t *testing.T) {
 	t.Log(table)
 }
 
-// carryOut carries out plans, several of them concurrently.
+// carryOut carries out plans concurrently.
 func carryOut(plans []plan, do func(plan)) {
 	todo := make(chan plan)
 	var workers sync.WaitGroup
@@ -77,7 +77,7 @@ func carryOut(plans []plan, do func(plan)) {
 	workers.Wait()
 }
 
-// reference runs a scenario without tampering. It returns what is stored at the end, and the plans.
+// reference runs a scenario without tampering. It returns the final state, and the plans.
 func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	t.Helper()
 	var counting []*tamperer
@@ -103,7 +103,7 @@ func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	return end, plans
 }
 
-// check carries out a plan. It returns what is wrong, or "".
+// check carries out a plan. It returns a description of the problem, or "".
 func (p plan) check(ctx context.Context, s *server, want map[string]any) string {
 	end, err := p.scenario.run(ctx, s, p.tamperer)
 	if err != nil {

@@ -14,25 +14,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errCut is the error for a process that is cut off from the API server.
+// errCut is the error of requests from a process that is cut off from the API server.
 var errCut = errors.New("the connection is cut")
 
-// wire carries the requests of one operator process to the API server, and makes faults happen to them.
+// wire forwards the requests of one operator process to the API server, and makes faults happen to them.
 type wire struct {
 	lock sync.Mutex
 	dead bool
 	// sent counts the requests that reconciles send, by namespace. Requests that fill caches do not count.
 	sent map[string]int
-	// written counts those requests in sent that write children.
+	// written counts the requests in sent that write children.
 	written map[string]int
-	// fault happens to a request from a reconcile of an object in its namespace, after some other requests.
+	// fault happens to a request from a reconcile of an object in its namespace, after a number of other requests.
 	fault *fault
 	after int
-	// watched changes the responses to lists and watches. It is nil if they stay unchanged.
+	// watched changes the responses to list and watch requests. If it is nil, they stay unchanged.
 	watched func(http.RoundTripper, *http.Request) (*http.Response, error)
 }
 
-// fault is something that happens to a request.
+// fault is a failure that affects a request.
 type fault struct {
 	name      string
 	namespace string
@@ -50,10 +50,10 @@ func faults() []fault {
 		{name: "is answered 404", code: http.StatusNotFound},
 		{name: "is answered 409", code: http.StatusConflict},
 		{name: "is answered 500", code: http.StatusInternalServerError},
-		{name: "is answered 500 after it is done", code: http.StatusInternalServerError, done: true},
+		{name: "is answered with 500 after it is carried out", code: http.StatusInternalServerError, done: true},
 		{name: "is answered 503", code: http.StatusServiceUnavailable},
-		{name: "gets no answer"},
-		{name: "gets no answer after it is done", done: true},
+		{name: "gets no response"},
+		{name: "gets no response after it is carried out", done: true},
 		{name: "is the last before a crash", done: true, crash: true},
 		{name: "is not sent because of a crash", crash: true},
 	}
@@ -63,7 +63,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// around returns a transport that goes through the wire.
+// around returns a transport that sends requests through the wire.
 func (w *wire) around(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) { return w.carry(next, r) })
 }
@@ -104,7 +104,7 @@ func (w *wire) carry(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return answer(r, f.code), nil
 }
 
-// count counts a request, and returns the fault that happens to it, or nil.
+// count counts a request. It returns the fault that happens to the request, or nil.
 func (w *wire) count(r *http.Request) (*fault, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -125,7 +125,7 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 	if w.fault == nil || w.fault.namespace != namespace {
 		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
-	if w.fault.code == http.StatusNotFound && r.Method == http.MethodGet { // the API server does not deny what exists
+	if w.fault.code == http.StatusNotFound && r.Method == http.MethodGet { // the API server never reports an existing object as missing
 		return nil, nil //nolint:nilnil // no fault is a valid result
 	}
 	if w.after > 0 {
@@ -137,7 +137,7 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 	return f, nil
 }
 
-// arm makes a fault happen to a request, after some other requests.
+// arm makes a fault happen to a request, after a number of other requests.
 func (w *wire) arm(f fault, after int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -156,7 +156,7 @@ func (w *wire) isCut() bool {
 	return w.dead
 }
 
-// requests returns how many requests were sent by reconciles of objects in a namespace.
+// requests returns how many requests were sent in reconciles of objects in a namespace.
 func (w *wire) requests(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -177,7 +177,7 @@ func (w *wire) successor() *wire {
 	return &wire{sent: maps.Clone(w.sent), written: maps.Clone(w.written), fault: w.fault, after: w.after}
 }
 
-// fillsCache reports whether a request lists or watches for a cache.
+// fillsCache reports whether a request lists or watches objects for a cache.
 func fillsCache(r *http.Request) bool {
 	query := r.URL.Query()
 	return r.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion"))
@@ -199,7 +199,7 @@ func target(r *http.Request) (namespace, resource string) {
 // answer returns an error response from the API server.
 func answer(r *http.Request, code int) *http.Response {
 	status := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-		Code: int32(code), Reason: reasonOf(code), Message: "a fault of the test: " + http.StatusText(code)}
+		Code: int32(code), Reason: reasonOf(code), Message: "a fault injected by the test: " + http.StatusText(code)}
 	text, err := json.Marshal(status)
 	if err != nil {
 		panic(err)

@@ -46,7 +46,7 @@ type churn struct {
 func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
 func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 
-// startChurn starts changing Echoes, and continues until it is stopped. Its choices follow from the suite's random seed.
+// startChurn starts changing Echoes until it is stopped. The suite's random seed determines the changes.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
 	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
@@ -81,7 +81,7 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// note counts a change. A change that a crash prevents does not matter. An invalid change is a mistake in the test.
+// note counts a change. An error that a crash causes does not matter, but an invalid change is a mistake in the test.
 func (c *churn) note(what string, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -96,7 +96,7 @@ func (c *churn) note(what string, err error) {
 	c.counts[what]++
 }
 
-// await waits until a number of further changes were made.
+// await waits for a number of further changes.
 func (c *churn) await(ctx context.Context, changes int) {
 	GinkgoHelper()
 	wanted := c.changes.Load() + int64(changes)
@@ -110,10 +110,10 @@ func (c *churn) end() {
 	GinkgoWriter.Println("changes:", c.counts)
 	figures.changes += int(c.changes.Load())
 	Expect(c.invalid).To(BeEmpty(), "changes that are not valid")
-	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "it ended before the crash was over")
+	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "the changes stopped before the crash was over")
 }
 
-// step makes one change. It makes all choices before the first request, so that they do not depend on the responses.
+// step makes one change. It makes all choices before the first request, so that they do not depend on responses.
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
 	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = new(1 + c.random.Int32N(2)) })
@@ -122,7 +122,7 @@ func (c *churn) step(ctx context.Context) (string, error) {
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
 	case dice == 1:
 		return "create a pod with a companion", ignoreExisting(k8s.Create(ctx, pod))
-	case dice < 4 && name != c.names()[0]: // one Echo is changed from the beginning to the end
+	case dice < 4 && name != c.names()[0]: // one Echo exists and changes from the beginning to the end
 		order := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[dice%2]
 		return "delete", client.IgnoreNotFound(k8s.Delete(ctx, created, client.PropagationPolicy(order)))
 	}
@@ -170,8 +170,7 @@ func (c *churn) change() func(*v1.Echo) {
 	})
 }
 
-// settle stops the changes and lets the Echoes come to rest: none is paused, and the first ones exist. Pods request companions only from
-// these.
+// settle stops the changes and lets the Echoes come to rest: none is paused, and the Echoes that serve companions exist.
 func (c *churn) settle(ctx context.Context) {
 	GinkgoHelper()
 	c.end()

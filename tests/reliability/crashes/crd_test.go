@@ -12,7 +12,7 @@ const crd = "crd/echoes.example.com"
 
 var _ = Describe("the CustomResourceDefinition is deleted and installed again", func() {
 	// This also deletes the Echoes, including the steady one.
-	It("while the operator runs, which then also starts without it", func(ctx SpecContext) {
+	It("while the operator runs, which also restarts without it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 15)
 		crash("deleting the CustomResourceDefinition")
@@ -34,7 +34,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 		crash("deleting the CustomResourceDefinition")
 		realcluster.Kubectl(ctx, "delete", crd, "--wait=false")
 		s.end()
-		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "while no one can delete them in order")
+		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "while the operator cannot delete them in order")
 		realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
 		realcluster.Kubectl(ctx, "wait", "--for=delete", crd, waitTimeout)
 		s.eventuallyNothing(ctx)
@@ -43,7 +43,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 	}, SpecTimeout(specTimeout))
 })
 
-// eventuallyNothing waits until the namespace contains none of an Echo's objects, and no companion.
+// eventuallyNothing waits until the namespace contains no companions, and none of an Echo's other objects.
 func (s *stage) eventuallyNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -55,7 +55,7 @@ func (s *stage) eventuallyNothing(ctx SpecContext) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// createAgain installs the API again and starts with new Echoes.
+// createAgain installs the API again and creates new Echoes.
 func (s *stage) createAgain(ctx SpecContext) {
 	GinkgoHelper()
 	apply(ctx)

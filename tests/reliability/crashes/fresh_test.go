@@ -29,13 +29,13 @@ import (
 // quiet is how long the operator is watched for writes when nothing happens.
 const quiet = 10 * time.Second
 
-// withoutEchoes returns the kinds that an Echo may consist of.
+// withoutEchoes returns the kinds of objects that an Echo may consist of.
 func withoutEchoes() []client.ObjectList {
 	return []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}
 }
 
-// objects returns all objects of these kinds in a namespace.
+// objects returns all objects of some kinds in a namespace.
 func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.ObjectList) []client.Object {
 	var all []client.Object
 	for _, list := range kinds {
@@ -48,8 +48,8 @@ func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.Ob
 	return all
 }
 
-// picture returns the contents of a namespace, by kind and name, without what differs between two namespaces with the same Echoes: names
-// that the API server chose, times, UIDs, versions and addresses. Objects whose owner no longer exists stand out.
+// picture returns the contents of a namespace, by kind and name. It omits values that differ between two namespaces with the same Echoes:
+// names chosen by the API server, times, UIDs, versions and addresses. Objects whose owner no longer exists stand out.
 func picture(ctx context.Context, g Gomega, namespace string) map[string]string {
 	all := objects(ctx, g, namespace, append(withoutEchoes(), &v1.EchoList{})...)
 	living := map[types.UID]string{}
@@ -61,7 +61,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 		switch o := object.(type) {
 		case *appsv1.ReplicaSet:
 			if *o.Spec.Replicas > 0 || o.Status.Replicas > 0 {
-				seen[living[o.UID]] = fmt.Sprintf("%d replicas, %d wanted, of %s", o.Status.Replicas, *o.Spec.Replicas, owner(o, living))
+				seen[living[o.UID]] = fmt.Sprintf("%d of %d replicas of %s", o.Status.Replicas, *o.Spec.Replicas, owner(o, living))
 			}
 		case *corev1.Pod:
 			// Pods of applications and probers belong to the test.
@@ -102,7 +102,7 @@ func owner(object client.Object, living map[types.UID]string) string {
 	}
 }
 
-// masked returns an object as YAML, without what differs between namespaces.
+// masked returns an object as YAML, without values that differ between namespaces.
 func masked(object client.Object, living map[types.UID]string, namespace string) string {
 	o := object.DeepCopyObject().(client.Object)
 	maskMetadata(o, living)
@@ -159,7 +159,7 @@ func expectQuiet(ctx context.Context, namespaces ...string) {
 	Consistently(func(g Gomega) {
 		g.Expect(echoVersions(ctx, g, namespaces)).To(Equal(before))
 	}).WithContext(ctx).WithTimeout(quiet).WithPolling(time.Second).Should(Succeed())
-	Expect(writes(ctx)).To(Equal(written), "requests by which the operator changes something, also those that change nothing")
+	Expect(writes(ctx)).To(Equal(written), "write requests by the operator, including those without an effect")
 }
 
 func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
@@ -174,8 +174,8 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 	return versions
 }
 
-// writes returns how many requests changed objects that Echoes consist of, as the API server counts them. Kubernetes' controllers write
-// them with PUT.
+// writes returns the API server's counts of requests that changed objects that Echoes consist of. The counts exclude PUT, which Kubernetes'
+// controllers use.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()
 	counted := regexp.MustCompile(

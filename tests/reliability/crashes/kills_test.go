@@ -44,7 +44,7 @@ var _ = Describe("the operator", func() {
 		leader, other := awaitLeader(ctx)
 		process := realcluster.ProcessOf(leader)
 		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
-		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // it has ended, unless something failed
+		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // this fails unless the spec failed: the process has ended
 		dropLease(ctx)
 		Eventually(func(g Gomega) {
 			g.Expect(lease(ctx, g).Spec.HolderIdentity).To(HaveValue(HavePrefix(other.Name + "_")))
@@ -64,7 +64,7 @@ var _ = Describe("the operator", func() {
 
 		awaitLeader(ctx)
 		s.await(ctx, 5)
-		crash("deleting the lease, which any of them may take")
+		crash("deleting the lease, which either replica may acquire")
 		dropLease(ctx)
 		s.await(ctx, 20)
 		s.verify(ctx)

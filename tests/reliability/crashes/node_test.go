@@ -14,8 +14,8 @@ import (
 )
 
 var _ = Describe("a node is stopped and started again", func() {
-	// It also stops the operator, all echo servers and the prober, so that nothing responds until the node is back.
-	It("with everything that runs", func(ctx SpecContext) {
+	// The operator, all echo servers and the prober also stop, so that nothing responds until the node is back.
+	It("with everything that runs on it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 10)
 		killCluster(ctx, "node")
@@ -26,7 +26,7 @@ var _ = Describe("a node is stopped and started again", func() {
 		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "they are started again, not replaced")
 	}, SpecTimeout(specTimeout))
 
-	It("while the operator and other nodes go on", func(ctx SpecContext) {
+	It("while the operator and other nodes continue to run", func(ctx SpecContext) {
 		kubelet := realcluster.StartHollowKubelet(ctx)
 		s := newStage(ctx).probe(ctx)
 		node := realcluster.CreateHollowNode(ctx, k8s, "away")
@@ -59,7 +59,7 @@ var _ = Describe("a node is stopped and started again", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// setPodsReady makes pods ready that Kubernetes marked not ready while their node was stopped. A kubelet does this, but kwok does not.
+// setPodsReady sets pods to ready that Kubernetes marked as not ready while their node was stopped. A kubelet does this, but kwok does not.
 func setPodsReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	pods := &corev1.PodList{}

@@ -23,11 +23,11 @@ const (
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
 	operatorPods       = "control-plane=controller-manager"
-	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
+	// waitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
 	waitTimeout = "--timeout=3m"
 )
 
-// install installs the operator, or restores what was removed from it, and waits until both replicas run.
+// install installs the operator, or restores its missing parts, and waits until both replicas run.
 func install(ctx context.Context) {
 	GinkgoHelper()
 	apply(ctx)
@@ -57,7 +57,7 @@ func stopOperator(ctx context.Context) {
 	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
 }
 
-// replicas returns the operator's pods, both of which must run.
+// replicas returns the operator's pods, and expects both to run.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
@@ -94,19 +94,19 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 	return leader, other
 }
 
-// kill kills the processes of replicas with SIGKILL, all at the same moment. The kubelet restarts them.
+// kill kills the processes of replicas at the same moment, with SIGKILL. The kubelet restarts them.
 func kill(ctx context.Context, pods ...*corev1.Pod) {
 	GinkgoHelper()
 	expectNoPanic(ctx)
 	for _, pod := range pods {
 		crash("killing the replica " + pod.Name)
 		process := realcluster.ProcessOf(pod)
-		Expect(process).NotTo(BeNil(), "this suite needs the test cluster, on this machine")
+		Expect(process).NotTo(BeNil(), "this suite needs the test cluster on the same machine")
 		Expect(process.Signal(syscall.SIGKILL)).To(Succeed())
 	}
 }
 
-// expectRestart waits until a replica has ended, and runs again.
+// expectRestart waits until a replica has ended and runs again.
 func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -123,13 +123,13 @@ func dropLease(ctx context.Context) {
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
 }
 
-// expectNoPanic expects no panic in the operator's logs that the kubelet keeps: each replica's current log, and the one before.
+// expectNoPanic expects no panic in the operator's logs. The kubelet keeps each replica's current log and the previous one.
 func expectNoPanic(ctx context.Context) {
 	GinkgoHelper()
 	for _, which := range []string{"--previous=false", "--previous"} {
 		command := exec.CommandContext(ctx, "kubectl", "logs", "-n", operatorNamespace, "-l", operatorPods, "--prefix", "--tail=-1",
 			"--ignore-errors", which)
-		output, _ := command.CombinedOutput() // it fails if there was none before
+		output, _ := command.CombinedOutput() // it fails if there is no previous log
 		for line := range strings.Lines(string(output)) {
 			Expect(line).NotTo(Or(ContainSubstring("panic:"), ContainSubstring("Observed a panic"), ContainSubstring("panic in")))
 		}

@@ -16,12 +16,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("the rights of the operator", func() {
-	It("are all revoked and given back", func(ctx SpecContext) {
+var _ = Describe("the permissions of the operator", func() {
+	It("are all revoked and granted again", func(ctx SpecContext) {
 		s := newStage(ctx).probe(ctx)
 		s.await(ctx, 8)
 		revoke := func() {
-			crash("revoking all rights")
+			crash("revoking all permissions")
 			Expect(k8s.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "echo-operator-manager-rolebinding"}})).To(
 				Succeed())
 		}
@@ -41,7 +41,7 @@ var _ = Describe("the rights of the operator", func() {
 		s.verify(ctx)
 	}, SpecTimeout(specTimeout))
 
-	It("to write Deployments are revoked and given back, and the status says so meanwhile", func(ctx SpecContext) {
+	It("to write Deployments are revoked and granted again, and the status reports this in the meantime", func(ctx SpecContext) {
 		s := newStage(ctx).probe(ctx)
 		told, ending := support.Echo(s.namespace, "told"), support.Echo(s.namespace, "ending")
 		for _, echo := range []*v1.Echo{told, ending} {
@@ -73,7 +73,7 @@ var _ = Describe("the rights of the operator", func() {
 // revokeDeployments revokes the operator's permission to write Deployments.
 func revokeDeployments(ctx context.Context) {
 	GinkgoHelper()
-	crash("revoking the rights to write Deployments")
+	crash("revoking the permission to write Deployments")
 	role := &rbacv1.ClusterRole{}
 	Expect(k8s.Get(ctx, client.ObjectKey{Name: "echo-operator-manager-role"}, role)).To(Succeed())
 	before := role.DeepCopy()

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// stage is where a crash happens: Echoes that change, and one Echo that never changes and has a companion.
+// stage is the scene of a crash: Echoes that change, and a steady Echo that never changes and has a companion.
 type stage struct {
 	*churn
 	steady *v1.Echo
@@ -36,7 +36,7 @@ func newStage(ctx context.Context) *stage {
 	return s
 }
 
-// probe sends requests to the steady Echo until the end. All of them must be answered.
+// probe sends requests to the steady Echo until the spec ends. All of them must receive a response.
 func (s *stage) probe(ctx context.Context) *stage {
 	GinkgoHelper()
 	prober := realcluster.StartProber(ctx, s.steady.Namespace, s.url(), "--count=1000000", "--interval=20ms", "--duration=1h")
@@ -44,7 +44,7 @@ func (s *stage) probe(ctx context.Context) *stage {
 	return s
 }
 
-// url returns the Service's URL, because the status has the Ingress's URL.
+// url returns the URL of the Service, because the status contains the URL of the Ingress.
 func (s *stage) url() string {
 	return "http://" + s.steady.Name + "." + s.steady.Namespace + ".svc/crashes"
 }
@@ -56,11 +56,11 @@ func steady(namespace string) *v1.Echo {
 	})
 }
 
-// createSteady creates the steady Echo, and a pod with a companion, and waits until they are ready.
+// createSteady creates the steady Echo and a pod with a companion, and waits until all are ready.
 func (s *stage) createSteady(ctx context.Context) {
 	GinkgoHelper()
 	s.steady = steady(s.steady.Namespace)
-	Eventually(func(g Gomega) { // the API may have just been installed
+	Eventually(func(g Gomega) { // the API may have been installed a moment ago
 		g.Expect(ignoreExisting(k8s.Create(ctx, s.steady))).To(Succeed())
 		g.Expect(ignoreExisting(k8s.Create(ctx, realcluster.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
@@ -71,7 +71,7 @@ func (s *stage) createSteady(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// steadyPods returns the pods of the steady Echo, and its companion.
+// steadyPods returns the pods of the steady Echo, including its companion.
 func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(s.steady.Namespace),
@@ -83,7 +83,7 @@ func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 	return found
 }
 
-// verify expects that the crash left nothing behind, once the changes have stopped.
+// verify stops the changes, and then expects that the crash left no traces.
 func (s *stage) verify(ctx context.Context) {
 	GinkgoHelper()
 	s.settle(ctx)
@@ -96,7 +96,7 @@ func (s *stage) verify(ctx context.Context) {
 	Eventually(func(g Gomega) {
 		supervise(ctx, g)
 		expectCalm(ctx, g, fresh)
-		g.Expect(cmp.Diff(picture(ctx, g, fresh), picture(ctx, g, s.namespace))).To(BeEmpty(), "from what is created without a crash (-)")
+		g.Expect(cmp.Diff(picture(ctx, g, fresh), picture(ctx, g, s.namespace))).To(BeEmpty(), "difference from a run without a crash (-)")
 	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
 	awaitLeader(ctx)
 	expectQuiet(ctx, s.namespace, fresh)
@@ -104,7 +104,7 @@ func (s *stage) verify(ctx context.Context) {
 	expectNoPanic(ctx)
 }
 
-// expectAnswers expects that the steady Echo has responded throughout, from the same pods. If no prober has run, it expects that the Echo
+// expectAnswers expects that the steady Echo has always responded, from the same pods. If no prober has run, it expects that the Echo
 // responds now.
 func (s *stage) expectAnswers(ctx context.Context) {
 	GinkgoHelper()
@@ -116,11 +116,11 @@ func (s *stage) expectAnswers(ctx context.Context) {
 	seen := s.prober.Stop(ctx)
 	Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 	Expect(seen.Requests).To(BeNumerically(">", 500))
-	Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "the pods of an Echo that no one changed")
+	Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "the pods of an unchanged Echo")
 	figures.requests += seen.Requests
 }
 
-// repeat creates a namespace's Echoes, and the pods that request companions, in another namespace.
+// repeat creates the Echoes of a namespace, and the pods that request companions, in another namespace.
 func repeat(ctx context.Context, from, to string) {
 	GinkgoHelper()
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}

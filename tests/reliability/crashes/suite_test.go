@@ -1,6 +1,6 @@
-// Package crashes tests the aftermath of crashes on the test cluster with real containers. The operator crashes, and so do the control
-// plane, the node and what the operator depends on, such as its lease, its permissions and its CustomResourceDefinition. In the meantime,
-// Echoes are created, changed and deleted. `make reliability-crashes` runs it.
+// Package crashes tests the aftermath of crashes on the test cluster with real containers. The operator, the control plane and the node
+// crash. The operator also loses its lease, its permissions and its CustomResourceDefinition. In the meantime, Echoes are created, changed
+// and deleted. `make reliability-crashes` runs the tests.
 package crashes
 
 import (
@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// A spec that fails leaves something broken that all following specs need.
+// A spec that fails breaks something that all following specs need.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")
@@ -68,17 +68,17 @@ var _ = AfterEach(func(ctx SpecContext) {
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	namespaces.RemoveAllBut(ctx)
-	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
+	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that were not deleted")
 }, NodeTimeout(15*time.Minute))
 
 var _ = ReportAfterSuite("figures", func(report Report) {
 	specs := report.SpecReports.WithLeafNodeType(types.NodeTypeIt)
-	fmt.Printf("\n%d specs passed and %d failed, with %d crashes, %d changes of Echoes meanwhile, and %d requests that were answered, in %s\n",
+	fmt.Printf("\n%d specs passed and %d failed, with %d crashes, %d changes to Echoes and %d successful requests, in %s\n",
 		specs.CountWithState(types.SpecStatePassed), specs.CountWithState(types.SpecStateFailureStates), figures.crashes, figures.changes,
 		figures.requests, report.RunTime.Round(time.Second))
 })
 
-// crash prints and counts what is done to the cluster.
+// crash prints and counts an action that disrupts the cluster.
 func crash(what string) {
 	By(what)
 	figures.crashes++
@@ -118,8 +118,8 @@ func runCluster(ctx context.Context, g Gomega, arguments ...string) {
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// supervise restarts Kubernetes processes that have exited on their own after a crash of others, as the kubelet or the init system would
-// elsewhere: the scheduler exits if it finds that its cache is wrong, and the kubelet exits if containerd is not ready yet.
+// supervise restarts Kubernetes processes that exited on their own after other processes crashed. In other clusters, the kubelet or the
+// init system does this. The scheduler exits if it finds that its cache is wrong, and the kubelet exits if containerd is not ready yet.
 func supervise(ctx context.Context, g Gomega) {
 	runCluster(ctx, g, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "node")
 }

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// maxDelay is the longest time that a request and its response take together, so that a lease cannot expire in the meantime.
+	// maxDelay is the longest total delay of a request and its response. It is short enough that a lease cannot expire during the delay.
 	maxDelay = time.Second
 	// longDelay is longer than the time that the renew deadline leaves for a renewal.
 	longDelay = 8 * time.Second
@@ -40,11 +40,11 @@ const (
 	echoes     = 4
 )
 
-// trouble is something that ends a leader.
+// trouble is something that makes a leader stop.
 type trouble int
 
 const (
-	leaseLost trouble = iota // only requests for the lease are lost: the leader could continue to work
+	leaseLost trouble = iota // only requests for the lease are lost, so that the leader could continue to work
 	allLost
 	terminated
 	troubles
@@ -53,7 +53,7 @@ const (
 // scene is an API server with changing Echoes, and two replicas of the operator.
 type scene struct {
 	*replicas
-	client client.Client // for an administrator, without a link
+	client client.Client // with an administrator's permissions, and without a link
 	random *rand.Rand
 }
 
@@ -107,7 +107,7 @@ func prepare(ctx context.Context, admin client.Client, config string) error {
 	return nil
 }
 
-// edit changes Echoes until stop is called.
+// edit changes Echoes until the caller calls stop.
 func (s *scene) edit(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,18 +136,18 @@ func await(t *testing.T, what string, is func(context.Context) bool) {
 	NewWithT(t).Expect(wait.PollUntilContextTimeout(t.Context(), interval, patience, true, check)).To(Succeed(), "%s", what)
 }
 
-// awaitLeader waits until another process is the leader, and returns it.
+// awaitLeader waits until a process other than the given one is the leader, and returns it.
 func (s *scene) awaitLeader(t *testing.T, other int) int {
 	t.Helper()
 	leads := 0
-	await(t, fmt.Sprintf("another leader than process %d", other), func(context.Context) bool {
+	await(t, fmt.Sprintf("a leader other than process %d", other), func(context.Context) bool {
 		leads = leader(s.journal.all())
 		return leads != 0 && leads != other
 	})
 	return leads
 }
 
-// awaitConvergence waits until every Echo has what its spec requires.
+// awaitConvergence waits until every Echo matches its spec.
 func (s *scene) awaitConvergence(t *testing.T) {
 	t.Helper()
 	await(t, "convergence", func(ctx context.Context) bool {
@@ -165,7 +165,7 @@ func (s *scene) awaitConvergence(t *testing.T) {
 	})
 }
 
-// calm waits for some time, in which some requests are lost.
+// calm waits for some time during which some requests are lost.
 func (s *scene) calm(t *testing.T, delay time.Duration) {
 	t.Helper()
 	loss := 0.3 * s.random.Float64()
@@ -176,7 +176,7 @@ func (s *scene) calm(t *testing.T, delay time.Duration) {
 	}
 }
 
-// end makes another process the leader.
+// end makes another process become the leader.
 func (s *scene) end(t *testing.T, how trouble) {
 	t.Helper()
 	before := s.awaitLeader(t, 0)
@@ -187,15 +187,15 @@ func (s *scene) end(t *testing.T, how trouble) {
 		s.networks[before%2].set(weather{loss: 1, leaseLoss: 1, delay: maxDelay})
 	default:
 		if err := s.terminate(before % 2); err != nil {
-			t.Log(err) // it has just ended
+			t.Log(err) // the process has already ended
 		}
 	}
 	after := s.awaitLeader(t, before)
-	t.Logf("%6.1f s: process %d is the leader after process %d", time.Since(s.journal.began).Seconds(), after, before)
+	t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(s.journal.began).Seconds(), after, before)
 }
 
-// TestOneLeader checks that no write other than an event is sent later than 13 s after the last renewal that was answered, and that none
-// arrives after another process has acquired the lease.
+// TestOneLeader checks that a leader sends no write other than an event later than 13 s after its last successful renewal. It also checks
+// that no such write arrives after another process has acquired the lease.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {
@@ -217,7 +217,7 @@ func TestOneLeader(t *testing.T) {
 	s.awaitConvergence(t)
 }
 
-// judge fails the test if the log shows a violation, or too little to show one.
+// judge fails the test if the log shows a violation, or shows too little to prove that there is none.
 func (s *scene) judge(t *testing.T, rounds int) {
 	t.Helper()
 	requests := s.journal.all()
@@ -226,7 +226,7 @@ func (s *scene) judge(t *testing.T, rounds int) {
 		t.Error(violation)
 	}
 	if v.elections <= rounds || v.longest < workTimeout/2 || leader(requests) != 0 {
-		t.Errorf("the log shows little: %d elections in %d rounds; process %d holds the lease", v.elections, rounds, leader(requests))
+		t.Errorf("the log shows too little: %d elections in %d rounds; process %d holds the lease", v.elections, rounds, leader(requests))
 	}
 	unanswered := 0
 	var lines strings.Builder
@@ -237,14 +237,14 @@ func (s *scene) judge(t *testing.T, rounds int) {
 		fmt.Fprintln(&lines, r)
 	}
 	NewWithT(t).Expect(os.WriteFile(filepath.Join(s.folder, "requests.log"), []byte(lines.String()), 0o600)).To(Succeed())
-	t.Logf("%d requests, %d of them watches or without a response; %d elections; %d writes of leaders, at most %.3f s after a renewal; "+
+	t.Logf("%d requests, of which %d are watches or have no response; %d elections; %d writes by leaders, at most %.3f s after a renewal; "+
 		"%d violations", len(requests), unanswered, v.elections, v.work, v.longest.Seconds(), len(v.violations))
 }
 
 // TestLongDelays checks that the state converges after delays that are too long for the lease.
 func TestLongDelays(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
-		t.Skip("it takes minutes: set RELIABILITY=all")
+		t.Skip("the test takes minutes: set RELIABILITY=all to run it")
 	}
 	s := newScene(t)
 	stop := s.start(t)
@@ -259,5 +259,5 @@ func TestLongDelays(t *testing.T) {
 	s.setWeather(weather{})
 	s.awaitConvergence(t)
 	v := judge(s.journal.all())
-	t.Logf("%d elections; %d writes of leaders; %d writes that two leaders may have sent", v.elections, v.work, len(v.violations))
+	t.Logf("%d elections; %d writes by leaders; %d writes that two leaders may have sent", v.elections, v.work, len(v.violations))
 }

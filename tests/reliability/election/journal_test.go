@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// request is a request that a process sent. Times count from the start of the test. A time is 0 if the event did not happen.
+// request is a request that a process sent. Times count from the start of the test. A time of 0 means that the event did not happen.
 type request struct {
 	process    int
 	verb, path string
@@ -34,7 +34,7 @@ func (r request) String() string {
 
 func (r request) isLease() bool { return strings.Contains(r.path, "/leases") }
 
-// isRenewal reports whether the API server accepted the process as the holder of the lease.
+// isRenewal reports whether the API server accepted the request, which makes the process the holder of the lease.
 func (r request) isRenewal() bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder != ""
 }
@@ -43,7 +43,7 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send the request. A review changes nothing, and a write of the lease replaces only the version
+// isWork reports whether only the leader may send the request. A review changes nothing, and a write to the lease replaces only the version
 // that the process has read.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
@@ -56,7 +56,7 @@ type journal struct {
 	requests []*request
 }
 
-// write changes the journal. It passes the time since the start to the function.
+// write changes the journal. It passes the time since the start of the test to the function.
 func (j *journal) write(change func(now time.Duration)) {
 	j.lock.Lock()
 	defer j.lock.Unlock()

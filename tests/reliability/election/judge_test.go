@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// workTimeout is how long a leader may work after a renewal that was answered: client-go renews 2 s later and gives up after another 10 s,
-// and the process needs time to exit.
+// workTimeout is how long a leader may work after a successful renewal. client-go renews after 2 s and gives up after another 10 s, and the
+// process needs time to exit.
 const workTimeout = 13 * time.Second
 
-// verdict is what a log shows.
+// verdict is the result of evaluating a log.
 type verdict struct {
 	violations []string
 	// work counts the writes by leaders, and elections counts how often another process became the leader.
 	work, elections int
-	// longest is the longest time from an answered renewal to a write sent after it.
+	// longest is the longest time between a successful renewal and a later write.
 	longest time.Duration
 }
 
@@ -43,7 +43,7 @@ func judge(requests []request) verdict {
 	return v
 }
 
-// judgeSent finds a write that was sent too long after the last renewal.
+// judgeSent records a violation if a write was sent too long after the last renewal.
 func (v *verdict) judgeSent(work request, requests []request) {
 	v.work++
 	renewed := time.Duration(-1)

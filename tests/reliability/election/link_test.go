@@ -20,14 +20,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// silence is how long a client waits for the response to a lost request, if it does not give up earlier.
+// silence is how long a client waits for the response to a lost request, unless it gives up earlier.
 const silence = 15 * time.Second
 
 // weather determines what may happen to a request.
 type weather struct {
-	// loss and leaseLoss are the shares of lost requests: loss for all requests other than those for the lease, and leaseLoss for those.
+	// loss and leaseLoss are the shares of lost requests: leaseLoss applies to requests for the lease, and loss to all others.
 	loss, leaseLoss float64
-	// delay is the longest time that a request and its response take together.
+	// delay is the longest total delay of a request and its response.
 	delay time.Duration
 }
 
@@ -50,8 +50,8 @@ func (n *network) set(w weather) {
 	n.now = w
 }
 
-// draw returns what happens to the next request. Of the lost requests, half lose only their response. Independently, half leave the client
-// in silence.
+// draw returns the fate of the next request. For half of the lost requests, only the response is lost. Independently, half leave the client
+// waiting in silence.
 func (n *network) draw(lease bool) fate {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -69,7 +69,7 @@ func (n *network) draw(lease bool) fate {
 	return f
 }
 
-// link carries the requests of one process to the API server.
+// link forwards the requests of one process to the API server.
 type link struct {
 	process int
 	network *network
@@ -100,11 +100,11 @@ func newLink(config *rest.Config, process int, n *network, j *journal) (*link, e
 func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler) // the client gave up before all was sent
+		panic(http.ErrAbortHandler) // the client gave up before it had sent the whole body
 	}
 	entry := l.journal.begin(request{process: l.process, verb: r.Method, path: r.URL.Path, holder: holderIn(r.URL.Path, body)})
 	f := l.network.draw(entry.isLease())
-	<-time.After(f.before) // what was sent arrives even if the client gives up in the meantime
+	<-time.After(f.before) // the request arrives even if the client gives up in the meantime
 	if f.lost {
 		l.lose(r, f)
 	}
@@ -117,7 +117,7 @@ func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.exchange(w, r, f, entry)
 }
 
-// exchange gets the response, and passes it to the client unless it is lost.
+// exchange gets the response, and sends it to the client unless it is lost.
 func (l *link) exchange(w http.ResponseWriter, r *http.Request, f fate, entry *request) {
 	answer := httptest.NewRecorder()
 	l.proxy().ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
@@ -133,7 +133,7 @@ func (l *link) exchange(w http.ResponseWriter, r *http.Request, f fate, entry *r
 	})
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // it fails if the client gave up
+	_, _ = w.Write(answer.Body.Bytes()) // this fails if the client gave up
 }
 
 func (l *link) proxy() *httputil.ReverseProxy {

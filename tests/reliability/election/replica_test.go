@@ -61,7 +61,8 @@ func (r *replicas) setWeather(w weather) {
 	}
 }
 
-// start runs both replicas, and restarts processes that have ended, until stop is called. stop returns when all have ended.
+// start runs both replicas, and restarts processes that have ended, until the caller calls stop. stop returns when all processes have
+// ended.
 func (r *replicas) start(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,7 +105,7 @@ func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // only people read it
+	defer func() { _ = log.Close() }() // an error here does not affect the test
 	command := exec.CommandContext(ctx, r.program, "--leader-elect", "--leader-election-namespace="+leaseNamespace,
 		"--health-probe-bind-address=0", "--metrics-bind-address=0", "--zap-encoder=console")
 	command.Env = []string{"KUBECONFIG=" + kubeconfig, "RELATED_IMAGE_ECHO_SERVER=" + controlplane.EchoServerImage}
@@ -116,7 +117,7 @@ func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) er
 	r.lock.Lock()
 	r.commands[process%2] = command
 	r.lock.Unlock()
-	_ = command.Wait() // its log contains the reason
+	_ = command.Wait() // the log contains the reason
 	t.Logf("%6.1f s: process %d ended: %s", time.Since(r.journal.began).Seconds(), process, command.ProcessState)
 	return nil
 }
@@ -131,7 +132,7 @@ func (r *replicas) writeKubeconfig(server *httptest.Server, process int) (string
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// terminate stops a replica's process. The next one starts after restartDelay.
+// terminate stops a replica's process. The replica starts another one after restartDelay.
 func (r *replicas) terminate(replica int) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -23,10 +23,10 @@ import (
 // root is the root of the repository.
 const root = "../../.."
 
-// caught finds the tests that failed in the output of go test.
+// caught matches the names of failed tests in the output of go test.
 var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
 
-// TestEveryMutantIsCaught puts each bug back, and runs the test that must catch it.
+// TestEveryMutantIsCaught restores each bug, and runs the test that must catch it.
 func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("set RELIABILITY=all to run it")
@@ -48,14 +48,14 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	t.Logf("%d mutants, %d missed", total, missed)
 }
 
-// TestEveryMutantIsOfToday checks that the code contains what each mutant changes, and the names that the mutant uses instead.
+// TestEveryMutantIsOfToday checks that the code contains the text that each mutant replaces, and the names that its new text uses.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
 			file, err := os.ReadFile(m.declaration(t, all).path)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
-			NewWithT(t).Expect(unknownNames(string(file), m.new)).To(BeEmpty(), "a mutant that does not compile is caught by no test")
+			NewWithT(t).Expect(unknownNames(string(file), m.new)).To(BeEmpty(), "a mutant that does not compile cannot be caught by a test")
 		})
 	}
 }
@@ -77,12 +77,12 @@ func unknownNames(file, expression string) []string {
 
 // declaration is a function, a method or a group of constants.
 type declaration struct {
-	path       string // of its file, absolute
+	path       string // absolute path of the file
 	start, end int    // in the file, in bytes
 	text       string
 }
 
-// declarations returns all of the operator's declarations, by the names of functions and constants.
+// declarations returns all declarations in the operator's code, by the name of the function or constant.
 func declarations(t *testing.T) map[string][]declaration {
 	t.Helper()
 	g := NewWithT(t)
@@ -136,13 +136,13 @@ func namesOf(d ast.Decl) (names []string) {
 	return names
 }
 
-// declaration returns the declaration that a mutant changes: the one with its name that contains the old text exactly once.
+// declaration returns the declaration that a mutant changes: the one with the mutant's name that contains the old text exactly once.
 func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
 	t.Helper()
 	g := NewWithT(t)
 	with := slices.DeleteFunc(slices.Clone(all[m.in]), func(d declaration) bool { return !strings.Contains(d.text, m.old) })
-	g.Expect(with).To(HaveLen(1), "one declaration of %d named %s must have this: %s", len(all[m.in]), m.in, m.old)
-	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must have this exactly once: %s", m.in, m.old)
+	g.Expect(with).To(HaveLen(1), "exactly one of the %d declarations named %s must contain this: %s", len(all[m.in]), m.in, m.old)
+	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must contain this exactly once: %s", m.in, m.old)
 	return with[0]
 }
 

@@ -5,16 +5,16 @@ import "slices"
 // Set contains the measured values by name, in the order of the rounds.
 type Set map[string][]float64
 
-// Add adds the figure of a round.
+// Add adds a figure from one round.
 func (f Set) Add(name string, value float64) { f[name] = append(f[name], value) }
 
-// Last returns the figure of the last round.
+// Last returns the figure from the last round.
 func (f Set) Last(name string) float64 { return f[name][len(f[name])-1] }
 
 // spread is a median with its range.
 type spread struct{ median, least, most float64 }
 
-// spreadOf returns the spread of values. There is at least one value.
+// spreadOf returns the spread of values. There must be at least one value.
 func spreadOf(values []float64) spread {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
@@ -25,7 +25,7 @@ func spreadOf(values []float64) spread {
 	return spread{median, sorted[0], sorted[len(sorted)-1]}
 }
 
-// quotients divides the values of the same rounds. A single divisor applies to all values.
+// quotients divides values by the values from the same rounds. A single divisor applies to all values.
 func quotients(values, by []float64) []float64 {
 	var result []float64
 	for i, value := range values {

@@ -22,7 +22,7 @@ func TestSpread(t *testing.T) {
 
 func TestQuotients(t *testing.T) {
 	if got := quotients([]float64{2, 6, 9}, []float64{1, 2, 3}); !slices.Equal(got, []float64{2, 3, 3}) {
-		t.Errorf("the quotients of rounds are %v", got)
+		t.Errorf("the quotients per round are %v", got)
 	}
 	if got := quotients([]float64{2, 6}, []float64{2}); !slices.Equal(got, []float64{1, 3}) {
 		t.Errorf("the quotients by one limit are %v", got)

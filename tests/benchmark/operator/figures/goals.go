@@ -2,7 +2,7 @@ package figures
 
 import "slices"
 
-// row is a line of the table: figures of the operator, the figures of the raw writer or another limit, and the goal.
+// row is a line of the table. It compares figures of the operator with figures of the raw writer or another limit, and with the goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures
@@ -38,7 +38,7 @@ func (g goal) met(value float64) bool {
 	return value <= g.bound
 }
 
-// rows are the lines of the table, in its order. Rows without measured figures are left out.
+// rows are the lines of the table, in order. The table omits rows without measured figures.
 func rows() []row {
 	return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows(), clusterRows())
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table returns the table of measured rows: medians, with their ranges in brackets.
+// Table returns the table of measured rows, with medians and their ranges in brackets.
 func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
@@ -67,7 +67,7 @@ func (r row) goalText() string {
 	}
 }
 
-// RequestKey marks the names of figures that are numbers of requests. It is between the measurement and the request.
+// RequestKey marks the names of figures that count requests. It is between the names of the measurement and the request.
 const RequestKey = ".request: "
 
 // RequestTable returns the requests per Echo, by verb, resource and code.

@@ -24,6 +24,6 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if lines := strings.Count(text, "\n"); lines != 5 {
-		t.Errorf("%d lines, not those of what was measured:\n%s", lines, text)
+		t.Errorf("%d lines, which are not the lines of the measured figures:\n%s", lines, text)
 	}
 }

@@ -1,7 +1,7 @@
-// raw sends the same writes as the operator for Echoes, and does nothing else: it reads, decodes and watches nothing. The operator is
-// compared with raw, which also creates the Echoes.
+// raw sends the same writes for Echoes as the operator, and does nothing else: it reads, decodes and watches nothing. The benchmark
+// compares the operator with raw, which also creates the Echoes.
 //
-// It prints "ready", starts when it receives a line, and ends when everything is written.
+// raw prints "ready", starts when it receives a line, and ends when everything is written.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// options are the settings of the command line.
+// options are the values of the command-line flags.
 type options struct {
 	target, template string
 	count, workers   int
@@ -39,11 +39,11 @@ type options struct {
 func parse(arguments []string) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("raw", flag.ContinueOnError)
-	flags.StringVar(&o.target, "target", "", "a file with the API server")
-	flags.StringVar(&o.template, "template", "", "a file with the writes for an Echo; without it, nothing is written for Echoes")
-	flags.BoolVar(&o.create, "create", false, "create the Echoes; otherwise they are there")
+	flags.StringVar(&o.target, "target", "", "a file that contains the API server and the certificate")
+	flags.StringVar(&o.template, "template", "", "a file that contains the writes for an Echo; without it, raw writes nothing for Echoes")
+	flags.BoolVar(&o.create, "create", false, "create the Echoes; otherwise, they must exist")
 	flags.IntVar(&o.count, "count", 1, "the number of Echoes")
-	flags.IntVar(&o.workers, "workers", 16, "how many Echoes are written at the same time")
+	flags.IntVar(&o.workers, "workers", 16, "the number of Echoes to write at the same time")
 	return o, flags.Parse(arguments)
 }
 

@@ -25,10 +25,10 @@ type writer struct {
 	known map[string]replay.Known
 }
 
-// timing is how long it took from the start of an Echo to the response for its Deployment, and to the response for its last write.
+// timing contains the time from the start of an Echo to the response for its Deployment, and to the response for its last write.
 type timing struct{ Deployment, Last time.Duration }
 
-// buffers hold the texts of one request.
+// buffers contain the text of one request.
 type buffers struct{ uri, body []byte }
 
 // list returns the existing Echoes.
@@ -55,7 +55,7 @@ func (w *writer) list(ctx context.Context) (map[string]replay.Known, error) {
 	return known, nil
 }
 
-// writeOne creates an Echo if it does not exist, and sends the writes of the template.
+// writeOne creates an Echo if it does not exist, and sends the template's writes.
 func (w *writer) writeOne(ctx context.Context, number int, answer *bytes.Buffer, b *buffers) (timing, error) {
 	name := fmt.Sprintf("echo-%05d", number)
 	answers := make(replay.Answers, 1+len(w.template.Requests))

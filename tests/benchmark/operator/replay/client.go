@@ -14,7 +14,7 @@ import (
 // Namespace is the namespace of the Echoes.
 const Namespace = "benchmark"
 
-// Target is an API server with a user's certificate.
+// Target is an API server, with a user's certificate.
 type Target struct {
 	Host                 string
 	CA, Certificate, Key []byte
@@ -34,7 +34,7 @@ func NewClient(t Target) (*Client, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(t.CA) {
-		return nil, errors.New("no certificate of an authority")
+		return nil, errors.New("the target contains no CA certificate")
 	}
 	return &Client{host: t.Host, http: &http.Client{Transport: &http.Transport{
 		TLSClientConfig:    &tls.Config{RootCAs: authorities, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},

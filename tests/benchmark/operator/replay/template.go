@@ -1,5 +1,5 @@
-// Package replay contains what the benchmark and its raw writer share: the operator's writes for one Echo, as a template for other Echoes,
-// and the client that sends them.
+// Package replay contains the code that the benchmark and its raw writer share: a template made from the operator's writes for one Echo,
+// and a client that sends the writes.
 package replay
 
 import (
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Write is a recorded write of the operator, and the response of the API server.
+// Write is a recorded write by the operator, with the API server's response.
 type Write struct {
 	Method, URI, ContentType, Accept string
 	Body, Answer                     []byte
 }
 
-// Value is something that a response says about its object.
+// Value is the name of a value that a response contains.
 type Value string
 
 // The values in responses that later requests may need.
@@ -24,8 +24,8 @@ const (
 	Version Value = "resourceVersion"
 )
 
-// Piece is a part of a request: text, the name of the Echo, or a value from an earlier response. Response 0 is to the creation of the Echo,
-// response 1 to the first write.
+// Piece is a part of a request: text, the name of the Echo, or a value from an earlier response. Response 0 is the response to the creation
+// of the Echo, and response 1 is the response to the first write.
 type Piece struct {
 	Text   []byte `json:",omitempty"`
 	Name   bool   `json:",omitempty"`
@@ -37,21 +37,21 @@ type Piece struct {
 type Request struct {
 	Method, ContentType, Accept string
 	URI, Body                   []Piece
-	// Needs are the values in its response that later requests contain.
+	// Needs are the values in the response that later requests contain.
 	Needs []Value `json:",omitempty"`
 }
 
-// Template contains the operator's writes for an Echo. The values from the Echo's creation are always kept.
+// Template contains the operator's writes for an Echo. It always keeps the values from the Echo's creation.
 type Template struct{ Requests []Request }
 
-// hole is a string to replace, with its replacement.
+// hole is a string in a request, with the piece that replaces it.
 type hole struct {
 	text  []byte
 	piece Piece
 }
 
 // NewTemplate turns the writes for the named Echo into a template, given the response to its creation. Other names must have the same
-// length, because bodies can be in a format that contains lengths.
+// length, because the format of a body may contain lengths.
 func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
 	holes := []hole{{[]byte(name), Piece{Name: true}}}
 	var versions []hole
@@ -68,7 +68,7 @@ func NewTemplate(name string, created []byte, writes []Write) (Template, error) 
 	learn(created, 0)
 	for i, w := range writes {
 		within := holes
-		if isJSON(w.ContentType) { // in other formats they remain as recorded
+		if isJSON(w.ContentType) { // in other formats, versions remain as recorded
 			within = slices.Concat(holes, versions)
 		}
 		r := Request{Method: w.Method, ContentType: w.ContentType, Accept: w.Accept, URI: split([]byte(w.URI), holes),
@@ -103,7 +103,7 @@ func unknownVersion(body []Piece) bool {
 	return false
 }
 
-// split cuts a string at holes. If two begin at the same place, the first one counts.
+// split cuts a string at holes. If two holes begin at the same position, the first one counts.
 func split(text []byte, holes []hole) []Piece {
 	var pieces []Piece
 	for {
@@ -114,7 +114,7 @@ func split(text []byte, holes []hole) []Piece {
 			}
 		}
 		length := len(found.text)
-		if found.piece.Value == Version { // the hole is only the number inside it
+		if found.piece.Value == Version { // the hole is only the number in the found text
 			at, length = at+len(versionKey), length-len(versionKey)-1
 		}
 		if at > 0 {
@@ -127,7 +127,7 @@ func split(text []byte, holes []hole) []Piece {
 	}
 }
 
-// setNeeds determines which values of its response each request has to keep.
+// setNeeds determines which values each request must keep from its response.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
 		for _, p := range slices.Concat(r.URI, r.Body) {
@@ -142,10 +142,10 @@ func (t *Template) setNeeds() {
 	}
 }
 
-// Answers are the values from the responses for one Echo. The first ones are from its creation.
+// Answers are the values from the responses for one Echo. The first values are from its creation.
 type Answers []Known
 
-// Known is what is known about an object.
+// Known contains the known values of an object.
 type Known struct{ UID, Version []byte }
 
 // Keep keeps values from a response.
@@ -153,7 +153,7 @@ func (k *Known) Keep(answer []byte, values []Value) error {
 	for _, v := range values {
 		found := Find(answer, v)
 		if found == nil {
-			return fmt.Errorf("no %s in the answer %.200q", v, answer)
+			return fmt.Errorf("no %s in the response %.200q", v, answer)
 		}
 		if v == UID {
 			k.UID = bytes.Clone(found)
@@ -183,8 +183,8 @@ func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
 
 const uidLength = 36
 
-// Find finds a value in an object as the API server sends it, in JSON or protobuf, without parsing the object: its metadata comes first.
-// Find returns nil if the value is missing.
+// Find finds a value in an object in the API server's JSON or protobuf form. It does not parse the object, whose metadata comes first. It
+// returns nil if the value is missing.
 func Find(object []byte, value Value) []byte {
 	if bytes.HasPrefix(object, []byte("k8s\x00")) {
 		return findProtobuf(object, value)
@@ -197,7 +197,7 @@ func Find(object []byte, value Value) []byte {
 	return found
 }
 
-// findProtobuf relies on the field numbers in ObjectMeta: the UID is the fifth field, and the resourceVersion follows it.
+// findProtobuf relies on the field numbers in ObjectMeta: the UID is field 5, and the resourceVersion follows it.
 func findProtobuf(object []byte, value Value) []byte {
 	const uidField, versionField = "\x2a\x24", 0x32
 	for {

@@ -72,6 +72,6 @@ func TestTemplateOfUnknownVersion(t *testing.T) {
 
 func TestKeepNothing(t *testing.T) {
 	if err := new(Known).Keep([]byte(`{"kind":"Status"}`), []Value{Version}); err == nil {
-		t.Error("an answer without a version was accepted")
+		t.Error("a response without a version was accepted")
 	}
 }

@@ -1,2 +1,2 @@
-// Package requests reads an operator's metrics: how many requests it sends, and what else it reports about its work.
+// Package requests reads an operator's metrics: the number of requests that it sends, and other figures about its work.
 package requests

@@ -22,7 +22,7 @@ type Families map[string]*dto.MetricFamily
 // Counts are numbers of requests, by verb, resource and code.
 type Counts map[string]float64
 
-// touched are the resources that an operator may read or write. The API server itself reads and writes others.
+// touched reports whether an operator may read or write a resource. The API server itself reads and writes others.
 func touched(resource string) bool {
 	switch resource {
 	case "echoes", "pods", "nodes", "events", "leases", "apiservers":
@@ -32,7 +32,7 @@ func touched(resource string) bool {
 	}
 }
 
-// Served returns the requests for discovery and for the resources in touched. A watch is counted while it is open.
+// Served returns the requests for discovery and for touched resources. It counts a watch while the watch is open.
 func Served(metrics Families) Counts {
 	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
@@ -49,7 +49,7 @@ func Served(metrics Families) Counts {
 	return found
 }
 
-// isCounted leaves out the requests of the benchmark: it lists events and creates Echoes.
+// isCounted reports whether a request is not one of the benchmark's own requests, which list events and create Echoes.
 func isCounted(l map[string]string) bool {
 	switch {
 	case l["resource"] == "":
@@ -80,7 +80,7 @@ func labels(m *dto.Metric) map[string]string {
 	return values
 }
 
-// Since returns what was added after an earlier count.
+// Since returns the requests that were added after an earlier count.
 func (c Counts) Since(before Counts) Counts {
 	added := Counts{}
 	for name, n := range c {
@@ -91,7 +91,7 @@ func (c Counts) Since(before Counts) Counts {
 	return added
 }
 
-// Sum adds up the numbers whose names satisfy a condition.
+// Sum returns the sum of all counts with a name that meets a condition.
 func (c Counts) Sum(condition func(name string) bool) float64 {
 	total := 0.0
 	for name, n := range c {
@@ -102,7 +102,7 @@ func (c Counts) Sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// IsWork reports whether a request is for Echoes. Leases are renewed all the time, including the lease of the API server.
+// IsWork reports whether a request is for Echoes. Requests that renew leases, including the API server's own lease, happen all the time.
 func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
 // IsConflict reports whether the response to a request was 409.
@@ -115,7 +115,7 @@ func IsEffective(name string) bool {
 	return !read && !strings.HasPrefix(rest, "events ") && !strings.HasPrefix(rest, "leases ") && strings.Contains(rest, " 20")
 }
 
-// Passes returns how often Echoes were reconciled.
+// Passes returns the number of reconciles of Echoes.
 func Passes(metrics Families) float64 {
 	total := 0.0
 	for _, m := range metrics["controller_runtime_reconcile_total"].GetMetric() {
@@ -126,8 +126,8 @@ func Passes(metrics Families) float64 {
 	return total
 }
 
-// LiveHeap returns the number of bytes that the last garbage collection left, as the Go runtime reports it: the next one begins when the
-// heap has grown by GOGC percent, unless a memory limit brings it forward.
+// LiveHeap returns the number of bytes that remained after the last garbage collection. It calculates them from the target of the next
+// collection, which begins when the heap has grown by GOGC percent. A memory limit may start the next one earlier.
 func LiveHeap(metrics Families) float64 {
 	gogc := gauge(metrics, "go_gc_gogc_percent")
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
@@ -141,7 +141,7 @@ func gauge(metrics Families, name string) float64 {
 	return 0
 }
 
-// Scrape reads metrics, with a token unless that is empty.
+// Scrape reads metrics. It sends a token unless the token is empty.
 func Scrape(ctx context.Context, c *http.Client, url, token string) (Families, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -166,8 +166,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns a process's requests by method and code, as the process counts them. They include reviews of the clients that read its
-// metrics. These are POST requests, like the requests for events.
+// Sent returns a process's own counts of its requests, by method and code. They include the POST requests that review the clients that read
+// the metrics. Requests for events are also POST requests.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {
@@ -177,11 +177,12 @@ func Sent(metrics Families) Counts {
 	return sent
 }
 
-// IsAny is the condition that matches all requests.
+// IsAny is a condition that matches all requests.
 func IsAny(string) bool { return true }
 
-// IsNoReview leaves out the requests that reading the metrics causes.
+// IsNoReview excludes the requests that reading the metrics causes.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request is a write. It leaves out POST requests: if nothing else is written, they are reviews, not events.
+// IsWrite reports whether a request is a write. It excludes POST requests: if the operator writes nothing else, they are reviews instead of
+// events.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

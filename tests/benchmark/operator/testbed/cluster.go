@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// stormNamespaces is how many namespaces the Echoes of a storm are in. The Kubernetes controllers read all pods and ReplicaSets of the
-	// namespace for each change of a Deployment: with 20,000 pods in one namespace, that would take longer than everything else.
+	// stormNamespaces is the number of namespaces for the Echoes of a storm. For each change of a Deployment, the Kubernetes controllers read
+	// all pods and ReplicaSets in its namespace. With 20,000 pods in one namespace, this would take longer than everything else.
 	stormNamespaces = 20
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
-	// podsAtRollout is how many pods an Echo can have during a rollout: old ones, new ones, and those being deleted.
+	// podsAtRollout is the number of pods that an Echo can have during a rollout: old pods, new pods, and pods being deleted.
 	podsAtRollout = 2 * PodsPerEcho
 )
 
-// schedulerConfig makes the scheduler take any node that fits, quickly, and as often as it can.
+// schedulerConfig makes the scheduler choose any node with enough resources, as quickly and as often as possible.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
@@ -37,12 +37,13 @@ profiles:
 // Cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
 type Cluster struct {
 	*ControlPlane
-	kubernetes   string     // the folder of the programs of Kubernetes
-	programs     []*Program // besides those of the control plane
+	kubernetes   string     // the directory that contains the Kubernetes programs
+	programs     []*Program // in addition to the programs of the control plane
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with nodes for the pods of a number of Echoes. kubernetes is the folder of its controllers and scheduler.
+// StartCluster starts a cluster with nodes for the pods of a number of Echoes. kubernetes is the directory that contains its controllers
+// and scheduler.
 func StartCluster(ctx context.Context, kubernetes string, echoes int) (_ *Cluster, err error) {
 	p, err := StartControlPlane(ctx)
 	if err != nil {
@@ -59,7 +60,7 @@ func StartCluster(ctx context.Context, kubernetes string, echoes int) (_ *Cluste
 		c.startControllers(ctx), c.startScheduler(ctx))
 }
 
-// StormNamespace returns the namespace of an Echo of a storm.
+// StormNamespace returns the namespace for an Echo of a storm.
 func StormNamespace(number int) string {
 	return fmt.Sprintf("%s-%02d", Namespace, number%stormNamespaces)
 }
@@ -82,10 +83,10 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns how many nodes the pods of a number of Echoes require, plus some spare ones.
+// NodesFor returns the number of nodes that the pods of a number of Echoes require, plus some spare nodes.
 func NodesFor(echoes int) int { return (echoes*podsAtRollout+podsPerNode-1)/podsPerNode + 1 }
 
-// addNodes adds nodes without taints: a new node has one until a controller, which does not run here, removes it.
+// addNodes adds nodes without taints. A new node normally has a taint until a controller removes it, but that controller does not run here.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
@@ -103,8 +104,8 @@ func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	})
 }
 
-// startControllers starts the controllers that pods require. They may send as many requests as they can. The disruption controller is left
-// out: for each event of a pod it reads all budgets in the namespace, which takes longer than everything else when there are thousands.
+// startControllers starts the controllers that pods require, without limits on their requests. It omits the disruption controller, which
+// reads all budgets in the namespace for each pod event. With thousands of budgets, this takes longer than everything else.
 func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {

@@ -40,13 +40,13 @@ const (
 	scraper = "scraper"
 )
 
-// ControlPlane consists of etcd and an API server, without controllers, and the accounts of the measured programs.
+// ControlPlane consists of etcd, an API server without controllers, and the accounts of the measured programs.
 type ControlPlane struct {
-	Client client.WithWatch // for an administrator
+	Client client.WithWatch // with an administrator's permissions
 	http   *http.Client
-	URL    string // of the API server
+	URL    string // URL of the API server
 	folder string
-	token  string // of the scraper
+	token  string // token of the scraper
 	// Operator is the account of the operator.
 	Operator        *rest.Config
 	apiServer, etcd int
@@ -54,7 +54,7 @@ type ControlPlane struct {
 	Env *envtest.Environment
 }
 
-// StartControlPlane starts an empty control plane. It creates a folder for the files of its users.
+// StartControlPlane starts an empty control plane. It creates a directory for its users' files.
 func StartControlPlane(ctx context.Context) (_ *ControlPlane, err error) {
 	p := &ControlPlane{}
 	defer func() {
@@ -74,7 +74,7 @@ func StartControlPlane(ctx context.Context) (_ *ControlPlane, err error) {
 	}
 	p.apiServer, p.etcd, p.URL = started["kube-apiserver"], started["etcd"], strings.TrimSuffix(p.Env.Config.Host, "/")
 	if p.apiServer == 0 || p.etcd == 0 {
-		return nil, fmt.Errorf("no kube-apiserver or etcd among the processes %v", started)
+		return nil, fmt.Errorf("kube-apiserver or etcd is missing from the processes %v", started)
 	}
 	if err := p.connect(); err != nil {
 		return nil, err
@@ -169,8 +169,8 @@ func (p *ControlPlane) addUsers() error {
 	return p.writeServingCertificate()
 }
 
-// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do: making one would take most of the time of a
-// start. Any certificate will do, because no client verifies it.
+// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do. If the operator had to generate one, this
+// would take most of the start time. Any certificate is sufficient, because no client verifies it.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),
@@ -182,7 +182,7 @@ func (p *ControlPlane) Kubeconfig(user string) string {
 	return filepath.Join(p.folder, user+".kubeconfig")
 }
 
-// target returns the file that gives a raw writer the API server and the user.
+// target returns the path of the file that contains the API server and a user's certificate for a raw writer.
 func (p *ControlPlane) target(user string) string { return filepath.Join(p.folder, user+".json") }
 
 func (p *ControlPlane) writeTarget(user string, config *rest.Config) error {
@@ -210,7 +210,7 @@ func (p *ControlPlane) addScraper(ctx context.Context) error {
 	return err
 }
 
-// Inventory returns how many objects of each kind there are for Echoes.
+// Inventory returns the number of objects of each kind that exist for Echoes.
 func (p *ControlPlane) Inventory(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
 	for _, kind := range desired.Kinds() {

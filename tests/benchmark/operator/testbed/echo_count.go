@@ -11,11 +11,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EchoCount knows which Echoes exist and which of them are ready. It watches them, because reading all of them repeatedly would take more
+// EchoCount knows which Echoes exist and which of them are ready. It watches Echoes, because reading all of them repeatedly would take more
 // API server time than the measured work.
 type EchoCount struct {
 	lock   sync.Mutex
-	images map[string]string // by namespace and name: the image that all its pods run, empty if it is not ready
+	images map[string]string // by namespace and name: the image of all of the Echo's pods, or empty if the Echo is not ready
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -53,11 +53,11 @@ func (e *EchoCount) set(echo *v1.Echo) {
 	e.images[echo.Namespace+"/"+echo.Name] = readyImage(echo)
 }
 
-// remove removes an Echo, or the informer's last state of one whose deletion it missed.
+// remove removes an Echo. If the informer missed the deletion, the object contains the informer's last state of the Echo.
 func (e *EchoCount) remove(object any) {
 	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
-		return // neither of the two
+		return // neither an Echo nor its last state
 	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -74,14 +74,14 @@ func readyImage(echo *v1.Echo) string {
 	return ""
 }
 
-// All returns how many Echoes exist.
+// All returns the number of Echoes that exist.
 func (e *EchoCount) All() int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return len(e.images)
 }
 
-// Ready returns how many Echoes are ready with an image.
+// Ready returns the number of Echoes that are ready with an image.
 func (e *EchoCount) Ready(image string) int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -102,6 +102,6 @@ func (e *EchoCount) Stop() error {
 
 // fail ends the watch because of an error.
 func (e *EchoCount) fail(err error) error {
-	_ = e.Stop() // the error is the reason
+	_ = e.Stop() // only the given error matters
 	return err
 }

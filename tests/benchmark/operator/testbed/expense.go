@@ -13,14 +13,14 @@ import (
 // OperatorName is the name of the operator among the programs whose CPU time is read.
 const OperatorName = "operator"
 
-// Expense contains what the operator has used since it started, and the CPU time of all processes of the cluster.
+// Expense contains the resources that the operator has used since it started, and the CPU time of all processes in the cluster.
 type Expense struct {
 	Requests requests.Counts // by method and code
 	Passes   float64
 	CPU      map[string]time.Duration // by program
 }
 
-// Expense returns what has been used so far. A nil operator has used nothing.
+// Expense returns the resources used so far. A nil operator has used nothing.
 func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, error) {
 	e, err := Expense{CPU: map[string]time.Duration{}}, error(nil)
 	pids := map[string]int{"kube-apiserver": c.apiServer, "etcd": c.etcd}
@@ -43,7 +43,7 @@ func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, erro
 	return e, err
 }
 
-// Since returns what was used after an earlier expense.
+// Since returns the resources used after an earlier expense.
 func (e Expense) Since(before Expense) Expense {
 	added := Expense{e.Requests.Since(before.Requests), e.Passes - before.Passes, map[string]time.Duration{}}
 	for name, d := range e.CPU {

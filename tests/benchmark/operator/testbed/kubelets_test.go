@@ -14,12 +14,12 @@ func TestHasWork(t *testing.T) {
 		deleted *metav1.Time
 		want    bool
 	}{
-		"new":                         {corev1.PodPending, nil, true},
-		"running":                     {corev1.PodRunning, nil, false},
-		"running, being deleted":      {corev1.PodRunning, &now, true},
-		"not started, being deleted":  {corev1.PodPending, &now, true},
-		"ended":                       {corev1.PodSucceeded, nil, false},
-		"ended, and is being deleted": {corev1.PodFailed, &now, true},
+		"new":                        {corev1.PodPending, nil, true},
+		"running":                    {corev1.PodRunning, nil, false},
+		"running, being deleted":     {corev1.PodRunning, &now, true},
+		"not started, being deleted": {corev1.PodPending, &now, true},
+		"ended":                      {corev1.PodSucceeded, nil, false},
+		"ended, being deleted":       {corev1.PodFailed, &now, true},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}, Status: corev1.PodStatus{Phase: c.phase}}
 		if got := hasWork(pod); got != c.want {

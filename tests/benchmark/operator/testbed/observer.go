@@ -13,10 +13,10 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// singleTimeout limits how long a single Echo can take.
+// singleTimeout limits the time for a single Echo.
 const singleTimeout = time.Minute
 
-// Observer watches Deployments and events. An event is the last write for an Echo.
+// Observer watches Deployments and events. The operator's last write for an Echo is an event.
 type Observer struct {
 	client              client.Client
 	deployments, events watch.Interface

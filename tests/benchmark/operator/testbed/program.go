@@ -17,29 +17,29 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// EchoServerImage is the image that the operator runs in its pods unless a flag names another.
+// EchoServerImage is the image that the operator runs in its pods unless a flag names another one.
 const EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 
-// Program is a running process that is measured: an operator or a raw writer.
+// Program is a measured process: an operator or a raw writer.
 type Program struct {
 	Command *exec.Cmd
 	log     string
 	Began   time.Time
-	metrics string // address of the metrics, empty for none
+	metrics string // address of the metrics, or empty without metrics
 
 	// Only for a raw writer.
 	start  io.WriteCloser
 	output *bufio.Reader
-	used   time.Duration // before it was started
+	used   time.Duration // CPU time before the start of the writes
 }
 
-// launch starts a program with the environment of the benchmark, so that you can try GOGC and the like.
+// launch starts a program with the benchmark's environment, so that you can try variables such as GOGC.
 func launch(ctx context.Context, p *ControlPlane, environment []string, path string, arguments ...string) (*Program, error) {
 	log, err := os.CreateTemp(p.folder, filepath.Base(path)+"-*.log")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the program still has it open
+	defer func() { _ = log.Close() }() // the program keeps its own file descriptor
 	command := exec.CommandContext(ctx, path, arguments...)
 	command.Env = append(os.Environ(), environment...)
 	command.Stderr = log
@@ -91,7 +91,7 @@ func RawFlags(count int, more ...string) []string {
 	return append([]string{"-count=" + strconv.Itoa(count)}, more...)
 }
 
-// Timing is what a raw writer prints for an Echo.
+// Timing is the result that a raw writer prints for an Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
 // Write starts a raw writer's writes.
@@ -125,7 +125,7 @@ func (g *Program) Kill() error {
 	if err := g.Command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = g.Command.Wait() // it returns an error because the process was killed
+	_ = g.Command.Wait() // Wait returns an error because the process was killed
 	return nil
 }
 

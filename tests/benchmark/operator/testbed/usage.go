@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// Usage is the CPU time that the processes have used, and the requests that the API server has answered.
+// Usage is the CPU time that the processes have used, and the requests that the API server has served.
 type Usage struct {
 	APIServer, Etcd, Client time.Duration
 	Requests                requests.Counts
@@ -30,7 +30,7 @@ func (p *ControlPlane) UsageOf(g *Program) (Usage, error) {
 	return u, err
 }
 
-// Before returns the usage before a measurement, so that the measurement does not include reading it.
+// Before returns the usage before a measurement. It reads the CPU time last, so that the measurement does not include reading the metrics.
 func (p *ControlPlane) Before(ctx context.Context, g *Program) (Usage, error) {
 	metrics, err := p.apiServerMetrics(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *ControlPlane) apiServerMetrics(ctx context.Context) (requests.Families,
 // MetricsOf returns an operator's metrics, read over HTTPS with a token.
 func (p *ControlPlane) MetricsOf(ctx context.Context, g *Program) (requests.Families, error) {
 	trusting := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // its certificate is self-signed
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the operator's certificate is self-signed
 	}}
 	return requests.Scrape(ctx, trusting, "https://"+g.metrics+"/metrics", p.token)
 }

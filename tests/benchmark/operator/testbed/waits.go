@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// StartTimeout limits how long an operator can take until it is idle.
+	// StartTimeout limits how long an operator may take until it is idle.
 	StartTimeout = time.Minute
-	// Silence is how long nothing must happen before a measurement is complete.
+	// Silence is how long nothing must happen for a measurement to be complete.
 	Silence = 2 * time.Second
 )
 
@@ -26,7 +26,7 @@ func Poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWi
 	return PollEvery(ctx, every, timeout, condition)
 }
 
-// PollEvery waits until a condition is met. It checks rarely, for conditions that are expensive to check.
+// PollEvery waits until a condition is met. The long interval suits conditions that are expensive to check.
 func PollEvery(ctx context.Context, every, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }
@@ -41,7 +41,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TimeoutFor limits how long a number of Echoes can take.
+// TimeoutFor limits the time for a number of Echoes.
 func TimeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
 
 // AwaitMetrics waits until an operator serves its metrics.
@@ -52,7 +52,7 @@ func (p *ControlPlane) AwaitMetrics(ctx context.Context, g *Program) error {
 	})
 }
 
-// AwaitPasses waits until an operator has done a number of reconciles.
+// AwaitPasses waits until an operator has completed a number of reconciles.
 func (p *ControlPlane) AwaitPasses(ctx context.Context, g *Program, wanted int) error {
 	return Poll(ctx, TimeoutFor(wanted), func(ctx context.Context) (bool, error) {
 		metrics, err := p.MetricsOf(ctx, g)
@@ -71,7 +71,7 @@ func (p *ControlPlane) AwaitLease(ctx context.Context) error {
 	})
 }
 
-// AwaitEvents waits until there is a number of events, which are the last writes for Echoes.
+// AwaitEvents waits for a number of events, which are the last writes for Echoes.
 func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time.Duration) error {
 	var there int
 	err := Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
@@ -91,7 +91,7 @@ func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time
 	return err
 }
 
-// Quiet waits until the processes have used less than an eighth of a core for a while.
+// Quiet waits until the processes have used less than an eighth of a core for some time.
 func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
 	const timeout, limit = 2 * time.Minute, Silence / 8
 	for began := time.Now(); time.Since(began) < timeout; {
