@@ -27,7 +27,7 @@ var _ = Describe("the cache of the operator", func() {
 			expectOwnFieldsOnly(ctx, own)
 
 			By("creating an object with another label, and then one with the label of the operator")
-			whole := kind.DeepCopyObject().(client.Object) // the cache does not hold all pods
+			whole := kind.DeepCopyObject().(client.Object) // the cache does not contain all fields of pods
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -56,7 +56,8 @@ var _ = Describe("the cache of the operator", func() {
 	})
 })
 
-// expectOwnFieldsOnly expects that the cache holds the fields that the operator applied to an object, and none that other clients set.
+// expectOwnFieldsOnly expects that the cache contains the fields that the operator applied to an object, and no fields that other clients
+// set.
 func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 	GinkgoHelper()
 	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create it

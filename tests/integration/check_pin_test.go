@@ -23,7 +23,7 @@ import (
 )
 
 var _ = Describe("expectations of a check", func() {
-	It("are those that pathcheck writes, and hold until the path changes", func(ctx SpecContext) {
+	It("are the ones that pathcheck writes, and are met until the path changes", func(ctx SpecContext) {
 		pathcheck, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/pathcheck", "-trimpath")
 		Expect(err).NotTo(HaveOccurred())
 		namespace := newNamespace(ctx)
@@ -51,7 +51,7 @@ var _ = Describe("expectations of a check", func() {
 		run(ctx, echo, "web-path", verdict(server))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 
-		By("failing when a proxy comes into the path")
+		By("failing when a proxy is added to the path")
 		proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server}))
 		DeferCleanup(proxy.Close)
 		run(ctx, echo, "web-path", verdict(proxy.Listener.Addr().String()))
@@ -89,7 +89,7 @@ func startEchoServer(environment ...string) string {
 	address := freeAddress()
 	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")
 	command.Env = environment
-	session, err := gexec.Start(command, nil, nil) // it logs one line per request
+	session, err := gexec.Start(command, nil, nil) // the server logs one line per request
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })
 	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening"`))

@@ -19,16 +19,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// The API server runs without a CronJob controller: the specs create the pods, with the results that a check would write.
+// The API server runs without a CronJob controller. The specs create the pods, with the results that a check would write.
 var _ = Describe("a check", func() {
 	good := pathverdict.Verdict{Facts: 2}
 	bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
 
-	It("is a CronJob, which is restored and goes with the check", func(ctx SpecContext) {
+	It("is a CronJob, which is restored, and is deleted with the check", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		job := cronJobNow(ctx, Default, echo, "web-path")
 		Expect(metav1.IsControlledBy(job, echo)).To(BeTrue())
-		By("restoring what another client edits, and keeping what another client adds")
+		By("reverting another client's edits, and keeping another client's additions")
 		edit(ctx, job, func(job *batchv1.CronJob) {
 			job.Spec.Schedule, job.Spec.Suspend = "@yearly", new(true)
 			job.Labels["team"] = "a"
@@ -41,13 +41,13 @@ var _ = Describe("a check", func() {
 			g.Expect(job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement(echo.Status.URL))
 			g.Expect(job.Labels).To(HaveKeyWithValue("team", "a"))
 		}).WithContext(ctx).Should(Succeed())
-		By("creating it again when its container was renamed, or it was deleted")
+		By("recreating the CronJob after its container was renamed, or the CronJob was deleted")
 		edit(ctx, job, func(job *batchv1.CronJob) { job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Name = "other" })
 		eventuallyReplaced(ctx, echo, job)
 		job = cronJobNow(ctx, Default, echo, "web-path")
 		Expect(k8s.Delete(ctx, job)).To(Succeed())
 		eventuallyReplaced(ctx, echo, job)
-		By("pausing it while there are no echo servers")
+		By("pausing the CronJob while there are no echo servers")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Eventually(func(g Gomega) {
 			g.Expect(*cronJobNow(ctx, g, echo, "web-path").Spec.Suspend).To(BeTrue())
@@ -58,7 +58,7 @@ var _ = Describe("a check", func() {
 		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
 		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "web-path").ResourceVersion }).
 			WithContext(ctx).Should(Equal(version))
-		By("deleting it with the check, unless the Echo is paused")
+		By("deleting the CronJob with the check, unless the Echo is paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
 		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
@@ -70,7 +70,7 @@ var _ = Describe("a check", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("reports what its last run found", func(ctx SpecContext) {
+	It("reports the result of its last run", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		expectCheck(ctx, echo, v1.CheckUnknown, "has not run yet")
 		run(ctx, echo, "web-path", string(good.Encode()))
@@ -80,7 +80,7 @@ var _ = Describe("a check", func() {
 		expectCheck(ctx, echo, v1.CheckFailed, "client.address is replaced, expected kept.")
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
 		Expect(now).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionFalse, v1.ReasonCheckFailed))
-		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil), "the way changes nothing else")
+		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil), "the path changes nothing else")
 		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
 		run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
@@ -88,7 +88,7 @@ var _ = Describe("a check", func() {
 			"CheckFailed", "CheckPassed"))
 	})
 
-	It("keeps its result when its pods are gone, and says when a run gives none", func(ctx SpecContext) {
+	It("keeps its result when its pods are gone, and reports when a run has no result", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		pod := run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
@@ -102,7 +102,7 @@ var _ = Describe("a check", func() {
 		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElement("CheckUnknown"))
 	})
 
-	It("tells what its CronJob finds while the Echo is paused, though the check was edited", func(ctx SpecContext) {
+	It("reports the result of its CronJob while the Echo is paused, although the check was edited", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
@@ -111,7 +111,7 @@ var _ = Describe("a check", func() {
 		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not the JSON of a verdict.")
 	})
 
-	It("says that its Job has made no pod", func(ctx SpecContext) {
+	It("reports that its Job has created no pod", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		job := cronJobNow(ctx, Default, echo, "web-path")
 		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
@@ -121,7 +121,7 @@ var _ = Describe("a check", func() {
 			v1.ReasonCheckUnknown))
 	})
 
-	It("says why it cannot run, and the others run", func(ctx SpecContext) {
+	It("reports why it cannot run, and does not stop the other checks", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		foreign := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-path"},
 			Spec: batchv1.CronJobSpec{Schedule: "@yearly",
@@ -161,15 +161,15 @@ var _ = Describe("a check", func() {
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-unknown"}})
 	})
 
-	It("does not keep its Echo from being deleted", func(ctx SpecContext) {
+	It("does not prevent the deletion of its Echo", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		pod := run(ctx, echo, "web-path", string(good.Encode()))
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, k8s, echo)
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed(), "the garbage collector deletes it, after the CronJob")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed(), "only the garbage collector deletes the pod, after the CronJob")
 	})
 
-	DescribeTable("that could not work is refused", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
+	DescribeTable("that cannot work is rejected", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
 		err := k8s.Create(ctx, checkedEcho("default", "wrong", change))
 		Expect(err).To(Satisfy(apierrors.IsInvalid))
 		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
@@ -179,8 +179,8 @@ var _ = Describe("a check", func() {
 		Entry("a name in capitals", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
 		Entry("a URL of another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
 		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
-		Entry("a group that is no word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
-		Entry("a bound that is no number", "value", "whole number",
+		Entry("a group that is not a word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
+		Entry("a bound that is not a number", "value", "whole number",
 			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
 		Entry("a fact with an equals sign", "fact", "should match",
 			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
@@ -188,8 +188,8 @@ var _ = Describe("a check", func() {
 	)
 })
 
-// checkedEcho returns an Echo with a check of its Service for each change, or with one check if there is no change. A nil change changes
-// nothing.
+// checkedEcho returns an Echo with one check of its Service for each change, or with a single check if there are no changes. A nil change
+// changes nothing.
 func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
@@ -213,7 +213,7 @@ func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob
 	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))
 }
 
-// run creates a pod for a CronJob that has ended with a message.
+// run creates a pod for a CronJob. The pod has ended with a message.
 func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	GinkgoHelper()
 	var job *batchv1.CronJob

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// No operator runs, so that only the tests change objects. At first, the API server does not have the kind Echo.
+// No operator runs, so that only the tests change objects. At first, the API server does not serve the kind Echo.
 var _ = Describe("the commands of the program", Ordered, func() {
 	var server *envtest.Environment
 	var admin string
@@ -41,7 +41,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		return startProgram([]string{"KUBECONFIG=" + admin}, arguments...)
 	}
 
-	DescribeTable("rejects invalid arguments below the usage, and exits with code 2",
+	DescribeTable("rejects invalid arguments after printing the usage, and exits with code 2",
 		func(message, usage string, arguments ...string) {
 			session := run(arguments...)
 			Eventually(session).Should(gexec.Exit(2))
@@ -179,7 +179,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Eventually(func() []string { return printedEvents(session) }).Should(Equal([]string{"ADDED default/wanted"}))
 	})
 
-	DescribeTable("continues to watch after an interruption, and prints only what changed meanwhile",
+	DescribeTable("continues to watch after an interruption, and prints only the changes in the meantime",
 		func(ctx SpecContext, interrupt func(*proxy), message string) {
 			DeferCleanup(func(ctx SpecContext) {
 				Expect(c.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
@@ -210,17 +210,17 @@ var _ = Describe("the commands of the program", Ordered, func() {
 				Expect(line).To(HavePrefix("ERROR    "))
 			}
 
-			p.refuse() // it must exit immediately, even while it waits to retry
+			p.refuse() // the program must exit immediately, even while it waits to retry
 			Eventually(session.Err).Should(gbytes.Say("refused"))
 			session.Terminate()
 			Eventually(session, 10*time.Second).Should(gexec.Exit(0))
 		},
 		Entry("in which connections are refused", (*proxy).refuse, "connection refused"),
 		Entry("in which connections are closed", (*proxy).drop, "EOF"),
-		Entry("in which responses are invalid, so that it lists again", (*proxy).respondInvalid, "does not look like a TLS handshake"),
+		Entry("in which responses are invalid, so that the watch lists again", (*proxy).respondInvalid, "does not look like a TLS handshake"),
 	)
 
-	It("reports missing permissions, in JSON too, and continues when they are granted", func(ctx SpecContext) {
+	It("reports missing permissions, also in JSON, and continues when they are granted", func(ctx SpecContext) {
 		user, err := server.AddUser(envtest.User{Name: "guest"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		text, err := user.KubeConfig()

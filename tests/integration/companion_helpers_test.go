@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// createEchoAndOwner creates an Echo, and a pod that has a companion from it.
+// createEchoAndOwner creates an Echo, and a pod with a companion from the Echo.
 func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
@@ -75,7 +75,7 @@ func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(result).To(BeZero())
-		g.Expect(requests.Load()).To(BeZero(), "requests of a reconcile of a pod with a companion")
+		g.Expect(requests.Load()).To(BeZero(), "requests in a reconcile of a pod with a companion")
 	}
 	Eventually(expectQuietReconcile).WithContext(ctx).Should(Succeed())
 	for range 3 {
@@ -115,7 +115,7 @@ func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod
 	return next
 }
 
-// expectCompanions waits until an Echo's status contains the number of its companions.
+// expectCompanions waits until an Echo's status contains a number of companions.
 func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(count)))

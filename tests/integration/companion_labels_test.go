@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// The operator's cache does not hold such a companion.
+// The operator's cache does not contain such a companion.
 var _ = Describe("a companion whose labels another client removed", func() {
 	removeLabels := func(ctx context.Context, companion *corev1.Pod) {
 		GinkgoHelper()
 		edit(ctx, companion, func(p *corev1.Pod) { p.Labels = nil })
 	}
 
-	It("gets them back", func(ctx SpecContext) {
+	It("gets its labels back", func(ctx SpecContext) {
 		echo, owner := createEchoAndOwner(ctx, "restored")
 		companion := eventuallyOne(ctx, k8s, owner)
 		removeLabels(ctx, companion)

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("companions, when the operator is killed", func() {
-	It("are exactly one for each owner after the next start", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+var _ = Describe("companions, after the operator is killed,", func() {
+	It("exist exactly once for each owner after the next start", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		server, admin := startCluster()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default"}
 		var session *gexec.Session

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("a companion", func() {
-	It("is created when its owner is on a node, on the same node, with the settings of the Echo", func(ctx SpecContext) {
+	It("is created on its owner's node once the owner is on a node, with the settings of the Echo", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "beside", func(e *v1.Echo) {
 			e.Spec.Image, e.Spec.Port = "registry.example.com/other:1", 9000
 			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
@@ -31,7 +31,7 @@ var _ = Describe("a companion", func() {
 		companion := eventuallyOne(ctx, k8s, owner)
 		Expect(companion.OwnerReferences).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: owner.Name, UID: owner.UID,
 			Controller: new(true), BlockOwnerDeletion: new(false)}))
-		Expect(companion.Spec.NodeName).To(BeEmpty(), "the scheduler decides")
+		Expect(companion.Spec.NodeName).To(BeEmpty(), "the scheduler assigns the node")
 		Expect(companion.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields).To(ConsistOf(
 			corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node.Name}}))
 		Expect(companion.Spec.Tolerations).To(ContainElement(corev1.Toleration{Key: "rare", Operator: corev1.TolerationOpExists}))
@@ -50,7 +50,7 @@ var _ = Describe("a companion", func() {
 		Expect(guarded.Matches(labels.Set(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Template.Labels))).To(BeTrue())
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(BeEmpty())
 
-		By("not being changed")
+		By("staying unchanged")
 		Expect(eventReasons(ctx, Default, owner)).To(BeEmpty())
 		expectNoRequest(ctx, owner)
 	})
@@ -75,7 +75,7 @@ var _ = Describe("a companion", func() {
 		Entry("is deleted", func(ctx context.Context, owner *corev1.Pod) {
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
-		Entry("is being deleted, before that is completed", func(ctx context.Context, owner *corev1.Pod) {
+		Entry("is being deleted, before the deletion is completed", func(ctx context.Context, owner *corev1.Pod) {
 			blockDeletion(ctx, owner)
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
@@ -91,7 +91,7 @@ var _ = Describe("a companion", func() {
 			HaveField("UID", second.UID), HaveField("Labels", HaveKeyWithValue("app.kubernetes.io/component", "companion"))))
 	})
 
-	It("is replaced when the image, the port or the response of the Echo changes, and for no other change", func(ctx SpecContext) {
+	It("is replaced when the image, the port or the response of the Echo changes, and not for other changes", func(ctx SpecContext) {
 		echo, owner := createEchoAndOwner(ctx, "changing")
 		last := eventuallyOne(ctx, k8s, owner)
 		for _, change := range []func(*v1.Echo){
@@ -106,7 +106,7 @@ var _ = Describe("a companion", func() {
 		Consistently(func(g Gomega) { g.Expect(eventuallyOne(ctx, k8s, owner).UID).To(Equal(last.UID)) }).Should(Succeed())
 	})
 
-	It("waits for its Echo, of which its owner gets one event, and is deleted before the Echo", func(ctx SpecContext) {
+	It("waits for its Echo, which causes one event for its owner, and is deleted before the Echo", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		owner := createOwner(ctx, k8s, namespace, "web", "late")
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
@@ -150,7 +150,7 @@ var _ = Describe("a companion", func() {
 		eventuallyOne(ctx, k8s, owner)
 	})
 
-	It("is not created if another pod has its name, of which the owner gets an event", func(ctx SpecContext) {
+	It("is not created if another pod has its name, which causes an event for the owner", func(ctx SpecContext) {
 		echo, owner := createEchoAndOwner(ctx, "taken")
 		companion := eventuallyOne(ctx, k8s, owner)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })

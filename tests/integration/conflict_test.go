@@ -42,7 +42,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
 			haveCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonNameConflict))
 		expectUntouched(ctx, k8s, foreign)
-		Expect(childrenOf(ctx, echo)).To(Equal(earlier), "only what is created before it")
+		Expect(childrenOf(ctx, echo)).To(Equal(earlier), "only children that are created before it")
 
 		By("deleting the Echo")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("a name that is taken", func() {
 		expectUntouched(ctx, k8s, foreign)
 	})
 
-	It("is used when the existing object is deleted", func(ctx SpecContext) {
+	It("is used once the existing object is deleted", func(ctx SpecContext) {
 		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}
 		foreign.Namespace = newNamespace(ctx)
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -79,7 +79,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // before the operator's next periodic check
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // to reconcile before the operator's next periodic check
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 })

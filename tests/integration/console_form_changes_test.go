@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
-// opened returns what may be less safe, or reached in a different way, after an Echo passed through the form.
+// opened returns the parts of an Echo that may be less safe, or reached in another way, after the Echo passed through the form.
 func (m *made) opened(after *made) []string {
 	GinkgoHelper()
 	var problems []string
@@ -45,7 +45,7 @@ func (m *made) opened(after *made) []string {
 	return problems
 }
 
-// lost returns the fields of the spec for which a change by the form changes the Echo's objects.
+// lost returns the fields of the spec that the form changed so that the Echo's objects changed.
 func (m *made) lost(after *made) []string {
 	GinkgoHelper()
 	var lost []string
@@ -65,14 +65,14 @@ func (m *made) lost(after *made) []string {
 	return lost
 }
 
-// exposure returns what an Echo runs, and how clients reach it.
+// exposure returns the processes that an Echo runs, and how clients reach them.
 func (m *made) exposure() map[string]any {
 	exposure := map[string]any{"replicas": m.echo.Spec.DesiredReplicas()}
 	for kind, object := range m.objects {
 		switch kind {
 		case "Deployment":
 			exposure["image"], exposure["ports"] = m.container()["image"], m.container()["ports"]
-		case "NetworkPolicy": // compared by the visitors that it admits
+		case "NetworkPolicy": // the specs compare the visitors that it admits
 		case "Service", "Ingress", "HTTPRoute", "GRPCRoute", "BackendTLSPolicy", "PodDisruptionBudget":
 			exposure[kind] = object.Object["spec"]
 		default: // the CronJob of a check, whose pods follow the placement of the echo pods
@@ -100,7 +100,7 @@ func (m *made) security() map[string]map[string]any {
 
 // visitor is a pod that connects to an echo server.
 type visitor struct {
-	own            bool // in the Echo's namespace
+	own            bool // whether the visitor is in the Echo's namespace
 	pod, namespace labels.Set
 	address        netip.Addr
 }
@@ -134,7 +134,7 @@ func (m *made) policy() *networkingv1.NetworkPolicy {
 	return policy
 }
 
-// mayConnect reports whether a NetworkPolicy lets a visitor connect to the echo servers.
+// mayConnect reports whether a NetworkPolicy allows a visitor to connect to the echo servers.
 func (v visitor) mayConnect(policy *networkingv1.NetworkPolicy) bool {
 	return policy == nil || slices.ContainsFunc(policy.Spec.Ingress, func(rule networkingv1.NetworkPolicyIngressRule) bool {
 		return len(rule.From) == 0 || slices.ContainsFunc(rule.From, v.isPeer)

@@ -22,7 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm lists the fields in which the console's form can lose a value set in the YAML view, with the row in docs/reference/console.md.
+// lostInForm returns the fields in which the console's form can lose a value set in the YAML view, with the row in
+// docs/reference/console.md.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{
@@ -47,7 +48,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	var schema map[string]any
 	BeforeEach(func() { schema = schemaOfEcho() })
 
-	It("opens nothing and loses nothing if it is a sample", func(ctx SpecContext) {
+	It("exposes nothing more and loses nothing if it is a sample", func(ctx SpecContext) {
 		files, err := samples.Files.ReadDir(".")
 		Expect(err).NotTo(HaveOccurred())
 		for _, file := range files {
@@ -61,7 +62,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 		}
 	}, SpecTimeout(time.Minute))
 
-	It("opens nothing, and loses only what the docs say", func(ctx SpecContext) {
+	It("exposes nothing more, and loses only the documented values", func(ctx SpecContext) {
 		fields, err := specs.Read("../../config/crd/bases/example.com_echoes.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		drawn, listed := rapid.Custom(func(t *rapid.T) map[string]any { return drawExposed(t, fields) }), lostInForm()
@@ -71,7 +72,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 			if before != nil {
 				valid++
 			}
-			if after == nil { // an API server that rejects it reports why
+			if after == nil { // the API server reports why it rejected the spec
 				continue
 			}
 			if !hasEmptyLabel(spec["networkPolicy"]) {
@@ -83,7 +84,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 		}
 	}, SpecTimeout(5*time.Minute))
 
-	It("loses what the docs say", func() {
+	It("loses the documented values", func() {
 		docs, err := os.ReadFile("../../docs/reference/console.md")
 		Expect(err).NotTo(HaveOccurred())
 		for field, row := range lostInForm() {
@@ -97,16 +98,16 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 		before, after := passForm(ctx, schema, spec)
 		Expect(before.opened(after)).To(HaveLen(opened))
 	},
-		Entry("the pods of the namespace in place of all pods", "{namespaceSelector: {}}", 0),
+		Entry("the pods in the namespace instead of all pods", "{namespaceSelector: {}}", 0),
 		Entry("fewer pods with a label", "{namespaceSelector: {}, podSelector: {matchLabels: {b: one}}}", 0),
 		Entry("the same addresses", "{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}", 0),
 		Entry("the same pods with a label", "{namespaceSelector: {matchExpressions: [{key: b, operator: Exists}], matchLabels: {c: one}}}", 0),
-		Entry("the pods of the namespace if an empty value is lost", `{namespaceSelector: {matchLabels: {b: ""}}}`, 1),
+		Entry("the pods in the namespace if an empty value is lost", `{namespaceSelector: {matchLabels: {b: ""}}}`, 1),
 		Entry("more pods if an empty value is lost", `{podSelector: {matchLabels: {b: "", c: one}}}`, 1),
 		Entry("other pods if an empty value is lost", `{namespaceSelector: {matchLabels: {b: ""}}, podSelector: {matchLabels: {c: one}}}`, 1),
 	)
 
-	DescribeTable("would be caught if the form", func(ctx SpecContext, spec string, spoil func(*made)) {
+	DescribeTable("is caught if the form", func(ctx SpecContext, spec string, spoil func(*made)) {
 		given := map[string]any{}
 		Expect(yaml.Unmarshal([]byte(spec), &given)).To(Succeed())
 		before, after := passForm(ctx, schema, given)
@@ -114,23 +115,24 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 		spoil(after)
 		Expect(before.opened(after)).NotTo(BeEmpty())
 	},
-		Entry("also dropped what is false", "{securityContext: {allowPrivilegeEscalation: false, runAsUser: 1}}", func(m *made) {
+		Entry("also drops false values", "{securityContext: {allowPrivilegeEscalation: false, runAsUser: 1}}", func(m *made) {
 			m.echo.Spec.SecurityContext.AllowPrivilegeEscalation = nil
 			*m = *madeOf(m.echo)
 		}),
-		Entry("lost the type of the Service", "{service: {type: NodePort}}", func(m *made) {
+		Entry("loses the type of the Service", "{service: {type: NodePort}}", func(m *made) {
 			m.echo.Spec.Service.Type = ""
 			*m = *madeOf(m.echo)
 		}),
 		Entry("lost a NetworkPolicy", "{networkPolicy: {enabled: true}}", func(m *made) { delete(m.objects, "NetworkPolicy") }),
-		Entry("made a NetworkPolicy without peers, and that were open", "{networkPolicy: {enabled: true}}", func(m *made) {
+		Entry("creates a NetworkPolicy without peers, which allows all clients", "{networkPolicy: {enabled: true}}", func(m *made) {
 			spec := m.objects["NetworkPolicy"].Object["spec"].(map[string]any)
 			delete(spec["ingress"].([]any)[0].(map[string]any), "from")
 		}),
 	)
 })
 
-// drawExposed draws a spec that often has a NetworkPolicy, and that disables nothing that leads to the echo servers.
+// drawExposed draws a spec that often has a NetworkPolicy, and that does not disable any object through which clients reach the echo
+// servers.
 func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	spec := specs.Draw(t, schema, 5)
 	if policy := schema.Properties["networkPolicy"]; rapid.Bool().Draw(t, "policy") {
@@ -144,8 +146,8 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value contains an empty text. The form loses a label with an empty value, and the peer then selects other
-// clients. docs/reference/console.md documents that.
+// hasEmptyLabel reports whether a value contains an empty text. The form loses a label with an empty value, so that the peer selects other
+// clients. docs/reference/console.md documents this.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -162,18 +164,18 @@ func hasEmptyLabel(value any) bool {
 	return false
 }
 
-// passForm returns what a spec makes before and after it passes through the form, or nil if the API server rejects it.
+// passForm returns the objects of a spec before and after it passes through the form, or nil if the API server rejects it.
 func passForm(ctx context.Context, schema, spec map[string]any) (before, after *made) {
 	GinkgoHelper()
 	object := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo", "metadata": map[string]any{"name": "form"}, "spec": spec}
 	if before = makeEcho(ctx, object); before == nil {
 		return nil, nil
 	}
-	sample := map[string]any{"spec": map[string]any{"replicas": int64(2)}} // the first example
+	sample := map[string]any{"spec": map[string]any{"replicas": int64(2)}} // the console starts with the first example
 	return before, makeEcho(ctx, consoleform.Posted(schema, object, sample))
 }
 
-// made is an Echo as the API server stores it, with the objects that the operator makes for it.
+// made is an Echo as the API server stores it, with the objects that the operator creates for it.
 type made struct {
 	echo    *v1.Echo
 	objects map[string]*unstructured.Unstructured
@@ -198,7 +200,7 @@ func makeEcho(ctx context.Context, object map[string]any) *made {
 	return m
 }
 
-// madeOf returns what the operator makes for an Echo.
+// madeOf returns the objects that the operator creates for an Echo.
 func madeOf(echo *v1.Echo) *made {
 	GinkgoHelper()
 	config := children.Config{Images: children.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: children.Served{}}

@@ -31,7 +31,7 @@ var _ = Describe("the OpenShift console", func() {
 	for _, f := range append(fields(), fieldsWithOtherTests()...) {
 		entries = append(entries, Entry(f.name, f.one), Entry(f.name+", another value", f.two))
 	}
-	DescribeTable("posts a form in which one field was filled in that is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
+	DescribeTable("posts a form with one filled-in field, which is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
 		examples, err := shipped().Examples()
 		Expect(err).NotTo(HaveOccurred())
 		sample := examples[0].Object // the console starts with the first one
@@ -46,7 +46,7 @@ var _ = Describe("the OpenShift console", func() {
 		Expect(k8s.Create(ctx, posted, client.DryRunAll)).To(Succeed())
 	}, entries)
 
-	It("has a switch on the page of an Echo only for what can be switched by itself", func(ctx SpecContext) {
+	It("has a switch on the page of an Echo only for fields that can be switched independently", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched", func(e *v1.Echo) {
 			e.Spec.Checks = []v1.EchoCheck{{Name: "way", Schedule: "@daily"}}
 		}))
@@ -84,7 +84,7 @@ func schemaOfEcho() map[string]any {
 	return schema
 }
 
-// switchField sets a field that a descriptor's path names. A list in the path has one element.
+// switchField sets the field at a descriptor's path. A list in the path has one element.
 func switchField(object map[string]any, path string, on bool) {
 	name, inside, nested := strings.Cut(path, ".")
 	if !nested {
@@ -101,7 +101,7 @@ func switchField(object map[string]any, path string, on bool) {
 	switchField(object[name].(map[string]any), inside, on)
 }
 
-// asMap returns a value as JSON represents it.
+// asMap returns a value in its JSON form.
 func asMap(value any) map[string]any {
 	GinkgoHelper()
 	text, err := json.Marshal(value)
@@ -111,7 +111,7 @@ func asMap(value any) map[string]any {
 	return object
 }
 
-// overlay sets the fields of one object in another.
+// overlay sets the fields of one object in another object.
 func overlay(object, fields map[string]any) {
 	for name, value := range fields {
 		inside, isObject := value.(map[string]any)

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failing responds with an error to requests that discover Gateway API, while it is broken.
+// failing responds with an error to requests that discover Gateway API, while discovery is broken.
 type failing struct {
 	http.RoundTripper
 	broken *atomic.Bool
@@ -37,7 +37,7 @@ func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(request)
 }
 
-// These specs run in this order: two replicas run while APIs that an Echo requires come and go.
+// These specs run in this order. Two replicas run while APIs that an Echo requires are installed and deleted.
 var _ = Describe("APIs that come and go", Ordered, func() {
 	const namespace = "discovered"
 	var server *envtest.Environment
@@ -50,7 +50,8 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		}
 		return counts
 	}
-	// expectEnds expects that each replica has ended the given number of times, that none ends again, and that they did not end together.
+	// expectEnds expects that each replica has ended the given number of times, that no replica ends again, and that the replicas did not end
+	// together.
 	expectEnds := func(ctx context.Context, count int) {
 		GinkgoHelper()
 		Eventually(ends).WithContext(ctx).WithTimeout(time.Minute).Should(Equal([2]int{count, count}))
@@ -81,12 +82,12 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		}
 	})
 
-	It("do not matter while no Echo requires them", func(ctx SpecContext) {
+	It("have no effect while no Echo requires them", func(ctx SpecContext) {
 		installDefinitions(server.Config, support.MonitoringCRDs(ctx))
 		expectEnds(ctx, 0)
 	}, SpecTimeout(time.Minute))
 
-	It("make each replica start again once when they are installed", func(ctx SpecContext) {
+	It("make each replica restart once when they are installed", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, support.Echo(namespace, "x", func(e *v1.Echo) {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 		}))).To(Succeed())
@@ -96,7 +97,7 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 
-	It("make no replica start again while the cluster does not answer what it serves", func(ctx SpecContext) {
+	It("make no replica restart while discovery of the APIs fails", func(ctx SpecContext) {
 		broken.Store(true)
 		uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
 		Consistently(ends).WithContext(ctx).WithTimeout(8 * shortTimes().Period).Should(Equal([2]int{1, 1}))
@@ -104,13 +105,13 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		expectEnds(ctx, 2)
 	}, SpecTimeout(4*time.Minute))
 
-	It("make each replica start again once when they are installed again", func(ctx SpecContext) {
+	It("make each replica restart once when they are installed again", func(ctx SpecContext) {
 		installDefinitions(server.Config, support.GatewayCRDs(ctx))
 		expectEnds(ctx, 3)
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 
-	It("make each replica start again once when a right is lost, and when it is granted again", func(ctx SpecContext) {
+	It("make each replica restart once when a permission is revoked, and when it is granted again", func(ctx SpecContext) {
 		roles := &rbacv1.ClusterRoleList{}
 		Expect(admin.List(ctx, roles)).To(Succeed())
 		reader := manifest("rbac/gateway_reader_role.yaml", &rbacv1.ClusterRole{}).Rules

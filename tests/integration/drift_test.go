@@ -36,7 +36,7 @@ var _ = Describe("drift", func() {
 			child := get(ctx, Default, echo.Namespace, echo.Name, kind.DeepCopyObject().(client.Object))
 			before := metadataAndSpec(child)
 			edit(ctx, child, change)
-			Expect(metadataAndSpec(child)).NotTo(Equal(before), "what the API server made of the edit")
+			Expect(metadataAndSpec(child)).NotTo(Equal(before), "the edit must change the child")
 			support.EventuallyObject(ctx, k8s, child).Should(WithTransform(metadataAndSpec, Equal(before)))
 			expectNoWrite(ctx, echo)
 		},
@@ -57,7 +57,7 @@ var _ = Describe("drift", func() {
 		}),
 		serviceEntry("name of a port", func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" }),
 		serviceEntry("application protocol of a port", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = new("https") }),
-		serviceEntry("no application protocol of a port", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = nil }),
+		serviceEntry("no application protocol", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = nil }),
 		serviceEntry("a common label", func(s *corev1.Service) { s.Labels["team"] = "other" }),
 		serviceEntry("no common annotation", func(s *corev1.Service) { s.Annotations = nil }),
 		deploymentEntry("a common label of the pods", func(d *appsv1.Deployment) { delete(d.Spec.Template.Labels, "team") }),
@@ -100,7 +100,7 @@ var _ = Describe("drift", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("of a port that has the name that the operator gives to its own is reverted", func(ctx SpecContext) {
+	It("of a port with the name of the operator's port is reverted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "renamed"))
 		edit(ctx, serviceNow(ctx, Default, echo.Namespace, echo.Name), func(s *corev1.Service) {
 			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "web", Port: 99, Protocol: corev1.ProtocolTCP})
@@ -207,7 +207,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 		requests.Store(0)
 		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(requests.Load()).To(BeZero(), "requests of a reconcile of a converged Echo")
+		g.Expect(requests.Load()).To(BeZero(), "requests in a reconcile of a converged Echo")
 	}
 	Eventually(expectQuietReconcile).WithContext(ctx).Should(Succeed())
 	before := versions()
@@ -217,7 +217,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	Expect(versions()).To(Equal(before))
 }
 
-// refusingClient returns a client that reads from the manager's cache. It counts all other requests without sending them.
+// refusingClient returns a client that reads from the manager's cache. It counts all other requests instead of sending them.
 func refusingClient(requests *atomic.Int64) client.Client {
 	GinkgoHelper()
 	refused := rest.CopyConfig(cluster)

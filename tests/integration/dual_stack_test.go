@@ -55,7 +55,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 	}
 	const four, six = corev1.IPv4Protocol, corev1.IPv6Protocol
 
-	It("the Service of an Echo gets the families of the spec, in place where Kubernetes can change it", func(ctx SpecContext) {
+	It("the Service of an Echo gets the families of the spec, without a replacement where Kubernetes can change them", func(ctx SpecContext) {
 		echo := support.Echo("default", "families", func(e *v1.Echo) {
 			e.Spec.Service.IPFamilyPolicy, e.Spec.Service.IPFamilies = corev1.IPFamilyPolicyPreferDualStack, []corev1.IPFamily{six}
 		})
@@ -71,22 +71,22 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		version := bothFamilies().ResourceVersion
 		Consistently(bothFamilies).WithContext(ctx).Should(HaveField("ResourceVersion", version))
 
-		By("giving the second family up")
+		By("giving up the second family")
 		set(ctx, echo, corev1.IPFamilyPolicySingleStack, six)
 		Expect(eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, six).UID).To(Equal(first.UID))
 
-		By("getting another primary family, as another Service")
+		By("getting another primary family, which requires another Service")
 		set(ctx, echo, corev1.IPFamilyPolicyRequireDualStack, four, six)
 		second := eventually(ctx, echo, corev1.IPFamilyPolicyRequireDualStack, four, six)
 		Expect(second.UID).NotTo(Equal(first.UID))
 
-		By("having no families of its own any more")
+		By("no longer specifying families")
 		set(ctx, echo, "")
 		third := eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, four)
 		Expect(third.UID).NotTo(Equal(second.UID))
 	}, SpecTimeout(3*time.Minute))
 
-	It("an Echo says which ServiceAccount is missing, and its pods have no token of one that exists", func(ctx SpecContext) {
+	It("an Echo reports which ServiceAccount is missing, and its pods have no token of an existing one", func(ctx SpecContext) {
 		echo := support.Echo("default", "identified", func(e *v1.Echo) { e.Spec.ServiceAccountName = "mesh" })
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		deployment := &appsv1.Deployment{}
@@ -109,7 +109,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 				ContainSubstring("The ServiceAccount mesh does not exist. Create it, or change spec.serviceAccountName."))
 		}).WithContext(ctx).Should(Succeed())
 
-		By("the ServiceAccount being created")
+		By("creating the ServiceAccount")
 		Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "mesh"}})).To(Succeed())
 		Eventually(func() error { return admin.Create(ctx, pod, client.DryRunAll) }).WithContext(ctx).Should(Succeed())
 		Expect(pod.Spec.ServiceAccountName).To(Equal("mesh"))

@@ -33,14 +33,14 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 	return request.Status.Token
 }
 
-// statusOf returns the status code for a GET request with a bearer token. An empty token is not sent.
+// statusOf returns the status code for a GET request with a bearer token. It sends no header if the token is empty.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
 	status, _ := responseOf(ctx, g, http.MethodGet, url, token)
 	return status
 }
 
-// responseOf returns the status code and the body of the response to a request with a bearer token. An empty token is not sent. responseOf
-// does not verify certificates.
+// responseOf returns the status code and the body of the response to a request with a bearer token. It sends no header if the token is
+// empty, and does not verify certificates.
 func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, string) {
 	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -48,7 +48,7 @@ func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, 
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
-		DisableKeepAlives: true, DisableCompression: true}} // compression uses almost 1 MiB, which affects the memory test
+		DisableKeepAlives: true, DisableCompression: true}} // compression uses almost 1 MiB, which would affect the memory test
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()

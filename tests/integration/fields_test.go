@@ -177,7 +177,8 @@ func placementFields() []field {
 	}
 }
 
-// fieldsWithOtherTests returns fields whose objects have separate tests: they have other names, or an API that this cluster does not serve.
+// fieldsWithOtherTests returns fields whose objects have separate tests. These objects have other names, or an API that this cluster does
+// not serve.
 func fieldsWithOtherTests() []field {
 	return []field{
 		{"paused", func(s *v1.EchoSpec) { s.Paused = true }, func(s *v1.EchoSpec) { s.Paused = false }},
@@ -239,7 +240,7 @@ var _ = Describe("a field of the spec", func() {
 	})
 })
 
-// childrenAsYAML returns an Echo's children, without the fields that differ between all objects.
+// childrenAsYAML returns an Echo's children without the fields that differ in each object.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
 	for _, kind := range desired.Kinds() {
@@ -274,7 +275,7 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	return string(text)
 }
 
-// dropEmpty removes empty maps from a tree, because the API server keeps maps that were created empty, and removes those that became empty.
+// dropEmpty removes empty maps from a tree. The API server keeps maps that were created empty, and removes maps that became empty.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

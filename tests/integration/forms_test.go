@@ -21,11 +21,11 @@ var _ = Describe("the form of a value", func() {
 	longName := strings.Repeat(longLabel+".", 3) + strings.Repeat("z", 61)
 	longKey := longName + "/" + strings.Repeat("A", 63)
 
-	DescribeTable("is accepted as far as Kubernetes accepts it in a child", func(ctx SpecContext, change func(*v1.EchoSpec)) {
+	DescribeTable("is accepted if Kubernetes accepts it in a child", func(ctx SpecContext, change func(*v1.EchoSpec)) {
 		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "edge", func(e *v1.Echo) { change(&e.Spec) }))
 	},
 		Entry("the name of a port", func(s *v1.EchoSpec) { s.Service.PortName = longLabel }),
-		Entry("the name of a port that is a digit", func(s *v1.EchoSpec) { s.Service.PortName = "1" }),
+		Entry("a digit as the name of a port", func(s *v1.EchoSpec) { s.Service.PortName = "1" }),
 		Entry("an application protocol", func(s *v1.EchoSpec) { s.Service.AppProtocol = longKey }),
 		Entry("an application protocol of IANA", func(s *v1.EchoSpec) { s.Service.AppProtocol = "H2_c.1" }),
 		Entry("the name of an IngressClass", func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, ClassName: longName} }),
@@ -69,7 +69,7 @@ var _ = Describe("the form of a value", func() {
 			s.CommonMetadata, s.PodAnnotations, s.Service.Annotations = &v1.CommonMetadata{Annotations: given}, given, given
 			s.Ingress = &v1.EchoIngress{Enabled: true, Annotations: given}
 		}),
-		Entry("variables of the operator with its own fields", func(s *v1.EchoSpec) {
+		Entry("the operator's variables with the same fields", func(s *v1.EchoSpec) {
 			for name, path := range map[string]string{"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_IP": "status.podIP",
 				"NODE_NAME": "spec.nodeName", "HOST_IP": "status.hostIP"} {
 				s.Env = append(s.Env,
@@ -87,16 +87,16 @@ var _ = Describe("the form of a value", func() {
 		Expect(string(output)).To(ContainSubstring("is invalid"))
 	},
 		Entry("a quantity with a fraction in its exponent", `{resources: {limits: {cpu: "1e1.5"}}}`),
-		Entry("a quantity whose exponent has no end", `{resources: {requests: {memory: "1e99999999999999999999"}}}`),
+		Entry("a quantity with an endless exponent", `{resources: {requests: {memory: "1e99999999999999999999"}}}`),
 		Entry("a quantity that takes minutes to read", `{resources: {limits: {cpu: "1e2147483648"}}}`),
 		Entry("a small quantity that takes minutes to read", `{resources: {limits: {cpu: "1e-100000000"}}}`),
 		Entry("a divisor", `{env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e1.5"}}}]}`),
-		Entry("a number of 32 bits that is larger",
+		Entry("a 32-bit number that is too large",
 			`{topologySpreadConstraints: [{maxSkew: 3000000000, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}`),
-		Entry("a number of 64 bits that is larger", `{podSecurityContext: {runAsUser: 9223372036854775808}}`),
+		Entry("a 64-bit number that is too large", `{podSecurityContext: {runAsUser: 9223372036854775808}}`),
 	)
 
-	DescribeTable("is rejected where Kubernetes would reject it in a child", func(ctx SpecContext, field string, change func(*v1.EchoSpec)) {
+	DescribeTable("is rejected if Kubernetes would reject it in a child", func(ctx SpecContext, field string, change func(*v1.EchoSpec)) {
 		err := k8s.Create(ctx, support.Echo(newNamespace(ctx), "edge", func(e *v1.Echo) { change(&e.Spec) }))
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(ContainSubstring(field)))
@@ -125,7 +125,7 @@ var _ = Describe("the form of a value", func() {
 		Entry("the key of a node selector", "A label key", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a b": "c"} }),
 		Entry("the value of a node selector", "spec.nodeSelector.a", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a": "b c"} }),
 		Entry("an empty toleration", "spec.tolerations", func(s *v1.EchoSpec) { s.Tolerations = []corev1.Toleration{{}} }),
-		Entry("a toleration for a time", "spec.tolerations", func(s *v1.EchoSpec) {
+		Entry("a toleration for a limited time", "spec.tolerations", func(s *v1.EchoSpec) {
 			s.Tolerations = []corev1.Toleration{{Key: "a", Effect: corev1.TaintEffectNoSchedule, TolerationSeconds: new(int64(0))}}
 		}),
 		Entry("an empty peer", "spec.networkPolicy.from", func(s *v1.EchoSpec) {
@@ -143,7 +143,7 @@ var _ = Describe("the form of a value", func() {
 			same := corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: "a", WhenUnsatisfiable: corev1.DoNotSchedule}
 			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{same, same}
 		}),
-		Entry("a body that no process can be started with", "spec.response.body",
+		Entry("a body that cannot be an environment variable", "spec.response.body",
 			func(s *v1.EchoSpec) { s.Response = &v1.EchoResponse{Body: "a\x00b"} }),
 		Entry("an annotation that the Deployment controller sets", "reserved for the operator and for Kubernetes", func(s *v1.EchoSpec) {
 			s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"deployment.kubernetes.io/revision": "1"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = DescribeTable("the API server refuses a gateway that could not work", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
+var _ = DescribeTable("the API server rejects an invalid gateway", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
 	err := k8s.Create(ctx, support.Echo("default", "wrong", func(e *v1.Echo) {
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"wrong.example.com"},
 			ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
@@ -29,7 +29,7 @@ var _ = DescribeTable("the API server refuses a gateway that could not work", fu
 	Entry("a path that ends with a dot", "spec.gateway.path", "The path must not contain", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
 	Entry("a path with a space", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a b" }),
 	Entry("a path with a query", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a?b" }),
-	Entry("a path with half an escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
+	Entry("a path with an incomplete escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
 	Entry("a Gateway twice", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
 		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public", Namespace: "a"}, {Name: "public"},
 			{Name: "public", Namespace: "a"}}

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// These specs run in this order: Gateway API is missing at first, is installed, used, deleted, and installed again.
+// These specs run in this order. Gateway API is missing at first. It is then installed, used, deleted, and installed again.
 var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
@@ -60,7 +60,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
-		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to start again
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to restart
 	}
 	// say writes the Gateway controller's status of an Echo's HTTPRoute.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
@@ -83,7 +83,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		DeferCleanup(func() { run.stop() })
 	})
 
-	It("an Echo says that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo reports that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1.")
@@ -91,7 +91,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
 	})
 
-	It("it has its route when the API is installed", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+	It("the Echo gets its route once the API is installed", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 		echo, other := routed("early"), routed("other",
 			func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
 		Expect(admin.Create(ctx, other)).To(Succeed())
@@ -105,7 +105,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 
-	It("it says what its Gateway says", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the Echo reports its Gateway's problem", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
@@ -137,7 +137,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	It("its routes are like any child", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		By("what another client edits in it is restored, and what another client adds is kept")
+		By("reverting another client's edits, and keeping another client's additions")
 		expectRoute(ctx, echo, route)
 		Expect(admin.Patch(ctx, route, client.RawPatch(types.MergePatchType,
 			[]byte(
@@ -148,11 +148,11 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			g.Expect(route.Spec.Rules[0].BackendRefs[0].Name).To(Equal(gatewayv1.ObjectName("early")))
 			g.Expect(route.Labels).To(HaveKeyWithValue("team", "a"))
 		}).WithContext(ctx).Should(Succeed())
-		By("it is created again if another client deletes it")
+		By("creating the route again after another client deletes it")
 		Expect(admin.Delete(ctx, route)).To(Succeed())
 		support.EventuallyObject(ctx, admin, route).ShouldNot(HaveField("UID", route.UID))
 		expectRoute(ctx, echo, route)
-		By("nothing is written when nothing has changed")
+		By("writing nothing when nothing has changed")
 		version := route.ResourceVersion
 		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(
 			Succeed())
@@ -160,12 +160,12 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			expectRoute(ctx, echo, route)
 			g.Expect(route.ResourceVersion).To(Equal(version))
 		}).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
-		By("it goes when it is not wanted any more")
+		By("deleting the route when it is no longer desired")
 		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":null}}`)))).To(Succeed())
 		eventuallyGone(ctx, admin, route)
 	})
 
-	It("a route of another client is left alone", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("another client's route stays unchanged", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("taken")
 		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
@@ -176,7 +176,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 	})
 
-	It("an Echo says that its Gateway was deleted, and has its route while paused", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo reports that its Gateway was deleted, and keeps its route while paused", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("other")
 		gateway := &gatewayv1.Gateway{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: gateways, Name: "public"}, gateway)).To(Succeed())
@@ -191,7 +191,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 
-	It("the definition of one kind is deleted, and the others are used on", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+	It("one kind is deleted, and the operator continues to use the other kinds", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		echo, both := routed("http"), routed("other")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(both), both)).To(Succeed())
@@ -199,7 +199,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
 		run.expectStarts(ctx, 1, func() {
 			uninstallDefinitions(ctx, server.Config, admin, only)
-			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // before that step, too
+			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // possibly before the step, too
 		})
 		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
 		route := &gatewayv1.HTTPRoute{}
@@ -212,7 +212,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		eventuallyReleased(ctx, admin, echo, route)
 	})
 
-	It("a route that is no longer wanted goes at the next start", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a route that is no longer desired is deleted at the next start", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("left", func(e *v1.Echo) { e.Spec.Gateway.Enabled = false })
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), &corev1.Service{}) }).WithContext(ctx).Should(Succeed())
@@ -225,22 +225,22 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		eventuallyGone(ctx, admin, left)
 	})
 
-	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {
+	It("the operator continues when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		most := 1
-		if minorVersion(server.Config) < 35 { // uninstallDefinitions: one kind may disappear a minute after the others
+		if minorVersion(server.Config) < 35 { // as in uninstallDefinitions: one kind may disappear a minute after the others
 			most = 2
 		}
 		run.expectStarts(ctx, most, func() {
 			uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
-			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before that step, too
+			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // possibly before the step, too
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Expect(admin.Create(ctx, late)).To(Succeed())
 		expectDegraded(ctx, late, "AsExpected", "No pods are requested")
-		early := routed("early") // which had a route
+		early := routed("early") // this Echo had a route
 		Expect(admin.Delete(ctx, early)).To(Succeed())
 		eventuallyReleased(ctx, admin, early)
 

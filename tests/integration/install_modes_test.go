@@ -28,7 +28,7 @@ var _ = Describe("install modes", Ordered, func() {
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	DescribeTable("the operator watches its namespaces, with permissions only there",
+	DescribeTable("the operator watches its namespaces, with permissions only in them",
 		func(ctx SpecContext, name string, watched []string, inside, outside []string) {
 			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
 				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
@@ -72,8 +72,8 @@ type operatorAccount struct {
 	client     client.Client
 }
 
-// addOperator creates the operator's user with the permissions that OLM would grant: its role in the watched namespaces or in all, the
-// roles for nodes and for reviews, and the role for its lease in its own namespace.
+// addOperator creates the operator's user with the permissions that OLM would grant: its role in the watched namespaces or in all
+// namespaces, the roles for nodes and for reviews, and the role for its lease in its own namespace.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)

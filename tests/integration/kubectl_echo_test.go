@@ -52,7 +52,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		return stdout, stderr
 	}
 
-	It("says what is wrong, and shows objects, nodes and warnings", func(ctx SpecContext) {
+	It("reports problems, and shows objects, nodes and warnings", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
 		adopt(ctx, echo)
@@ -109,7 +109,7 @@ Echo/web +2/2 +Ready +\S+
 		Expect(all.Items).To(Equal([]shown{{Message: echo.Status.Message}}))
 	})
 
-	It("is found and completed by kubectl under its name and the one that krew gives it", func(ctx SpecContext) {
+	It("is found and completed by kubectl under its own name and the name that krew gives it", func(ctx SpecContext) {
 		namespace, bin := newNamespace(ctx), GinkgoT().TempDir()
 		for _, name := range []string{"api", "web"} {
 			Expect(k8s.Create(ctx, support.Echo(namespace, name))).To(Succeed())
@@ -134,7 +134,7 @@ Echo/web +2/2 +Ready +\S+
 		}
 	})
 
-	It("requires no more rights than to read Echoes, and says what it cannot show", func(ctx SpecContext) {
+	It("requires only the permission to read Echoes, and reports what it cannot show", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web"))
 		stdout, stderr := status(2, "web", "-n", echo.Namespace, "--as=guest")
 		Expect(stdout).To(BeEmpty())
@@ -162,7 +162,7 @@ Echo/web +2/2 +Ready +\S+
 				`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
 	})
 
-	It("lists Echoes that are not Ready first, and says that there is none", func(ctx SpecContext) {
+	It("lists Echoes that are not Ready first, and reports if there are no Echoes", func(ctx SpecContext) {
 		one, other := newNamespace(ctx), newNamespace(ctx)
 		createReadyEcho(ctx, support.Echo(one, "a"))
 		createEcho(ctx, support.Echo(one, "z"))
@@ -189,10 +189,10 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stderr).To(Equal("No Echoes found\n"))
 	})
 
-	It("sends requests to the ready pods by the API server and the kubelet, with the rights to do so", func(ctx SpecContext) {
+	It("sends requests to the ready pods through the API server and the kubelet, if permitted", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
-		createPod(ctx, echo, "web-3") // it is pending
+		createPod(ctx, echo, "web-3") // the pod is pending
 		serveKubelet(ctx, node)
 		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
 		Expect(stdout).To(
@@ -217,7 +217,7 @@ Echo/web +2/2 +Ready +\S+
 		}).WithContext(ctx).Should(Equal(0))
 	})
 
-	It("says that a cluster does not have the kind", func() {
+	It("reports that a cluster does not serve the kind", func() {
 		kubeconfig := writeKubeconfig(startAPIServer().KubeConfig)
 		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
 		Expect(stdout).To(BeEmpty())
@@ -240,7 +240,7 @@ func adopt(ctx SpecContext, echo *v1.Echo) {
 	}
 }
 
-// serveKubelet serves the port-forward part of a node's kubelet. Its pods respond with their names.
+// serveKubelet serves the port-forward part of a node's kubelet. The pods respond with their names.
 func serveKubelet(ctx SpecContext, node *corev1.Node) {
 	GinkgoHelper()
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,7 @@ var _ = Describe("an Echo", func() {
 		Expect(echo.Status.Selector).To(Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/name=echo"))
 	})
 
-	It("owns its children by references that do not block its deletion", func(ctx SpecContext) {
+	It("owns its children through references that do not block its deletion", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "owner"))
 		for _, child := range []client.Object{
 			deploymentNow(ctx, Default, echo.Namespace, echo.Name), serviceNow(ctx, Default, echo.Namespace, echo.Name),
@@ -53,7 +53,7 @@ var _ = Describe("an Echo", func() {
 		}
 	})
 
-	It("applies changes of the spec to its children, and removes fields that were unset", func(ctx SpecContext) {
+	It("applies changes to the spec to its children, and removes unset fields", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "changing", func(e *v1.Echo) {
 			e.Spec.Env = []corev1.EnvVar{{Name: "ONE", Value: "1"}, {Name: "TWO", Value: "2"}}
 			e.Spec.Service.Annotations = map[string]string{"a": "1", "b": "2"}
@@ -110,7 +110,7 @@ var _ = Describe("an Echo", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("whose Ingress has no class any more gets the default class, as a new one would", func(ctx SpecContext) {
+	It("whose Ingress no longer has a class gets the default class, as a new Ingress would", func(ctx SpecContext) {
 		class := &networkingv1.IngressClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "default-class",
 				Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
@@ -178,7 +178,7 @@ var _ = Describe("deleting an Echo", func() {
 		expectEvents(ctx, echo, "Deployed", "Ready", "DeleteRequested", "Deleted")
 	})
 
-	It("waits for pods that remain after another client deleted the Deployment", func(ctx SpecContext) {
+	It("waits for pods that remain after another client deletes the Deployment", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "draining"))
 		pod := createPod(ctx, echo, "draining-1")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
@@ -188,7 +188,7 @@ var _ = Describe("deleting an Echo", func() {
 		eventuallyGone(ctx, k8s, echo)
 	})
 
-	It("does not wait for pods of a Deployment that was orphaned meanwhile", func(ctx SpecContext) {
+	It("does not wait for pods of an orphaned Deployment", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parted"))
 		createPod(ctx, echo, "parted-1")
 		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {

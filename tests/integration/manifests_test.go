@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The manifests contain the most common parts of public manifests for echo workloads. What only other field managers can set is in
-// docs/how-to/set-other-fields.md, whose manifests have a separate test.
+// The manifests contain the most common parts of public manifests for echo workloads. docs/how-to/set-other-fields.md describes fields that
+// only other field managers can set. Its manifests have a separate test.
 var _ = Describe("a manifest", func() {
 	var modes = map[string][]string{"client": nil, "server": {"--server-side"}}
 
-	DescribeTable("has no difference after it was applied",
+	DescribeTable("has no difference after it is applied",
 		func(ctx SpecContext, spec, child, template, output string) {
 			for name, flags := range modes {
 				namespace := newNamespace(ctx)
@@ -25,7 +25,7 @@ var _ = Describe("a manifest", func() {
 					Equal(strings.ReplaceAll(output, "the-echo", name)))
 			}
 		},
-		Entry("with variables that the operator sets by the same fieldRef", `{env: [
+		Entry("with variables that the operator sets with the same fieldRef", `{env: [
 			{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}},
 			{name: NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}},
 			{name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}},
@@ -49,7 +49,7 @@ var _ = Describe("a manifest", func() {
 			"ingress", "{.spec.rules[*].host}{.spec.rules[*].http.paths[*].path} {..service.name}", "/echo the-echo"),
 	)
 
-	DescribeTable("has no difference after it was applied with Services of its own",
+	DescribeTable("has no difference after it is applied with additional Services",
 		func(ctx SpecContext, spec string, services ...string) {
 			for name, flags := range modes {
 				namespace := newNamespace(ctx)
@@ -63,10 +63,10 @@ var _ = Describe("a manifest", func() {
 				}
 			}
 		},
-		Entry("one of another name", "{}", ownService("backend", "{port: 3000, targetPort: http}")),
+		Entry("one with another name", "{}", ownService("backend", "{port: 3000, targetPort: http}")),
 		Entry("several", "{}", ownService("backend-v1", "{port: 80, targetPort: http}"),
 			ownService("backend-v2", "{port: 80, targetPort: http}")),
-		Entry("one of several ports", "{tls: {secretName: certificate}}", ownService("backend",
+		Entry("one with several ports", "{tls: {secretName: certificate}}", ownService("backend",
 			"{name: first, port: 8080, targetPort: http}, {name: second, port: 8081, targetPort: http, appProtocol: kubernetes.io/h2c}, "+
 				"{name: tls, port: 8443, targetPort: https}")),
 	)
@@ -78,8 +78,8 @@ func ownService(name, ports string) string {
 		"selector: {app.kubernetes.io/name: echo, app.kubernetes.io/instance: the-echo}}}"
 }
 
-// applied applies a manifest with an Echo, completes its rollout, and expects that nothing differs from the manifest and that the operator
-// has nothing left to do.
+// applied applies a manifest with an Echo, and completes its rollout. It expects that nothing differs from the manifest, and that the
+// operator has nothing left to do.
 func applied(ctx context.Context, namespace, name, manifest string, flags []string) {
 	GinkgoHelper()
 	flags = append([]string{"-n", namespace, "-f", "-"}, flags...)
@@ -89,7 +89,7 @@ func applied(ctx context.Context, namespace, name, manifest string, flags []stri
 	expectNoWrite(ctx, echoNow(ctx, Default, namespace, name))
 }
 
-// expectLeadsToPods expects that a Service selects an Echo's pods, and that their containers have its target ports.
+// expectLeadsToPods expects that a Service selects an Echo's pods, and that their containers have the Service's target ports.
 func expectLeadsToPods(ctx context.Context, service corev1.Service, name string) {
 	GinkgoHelper()
 	template := deploymentNow(ctx, Default, service.Namespace, name).Spec.Template

@@ -27,7 +27,7 @@ var _ = Describe("the memory of the program", func() {
 		server, admin := startCluster()
 		allowMetrics(ctx, admin)
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that almost no garbage is counted
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // to count almost no garbage
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()
@@ -35,11 +35,11 @@ var _ = Describe("the memory of the program", func() {
 		}
 
 		node := newNode(ctx, admin)
-		createCompanion(ctx, admin, node, "default") // one-time allocations
+		createCompanion(ctx, admin, node, "default") // to make one-time allocations
 		before := inUse()
 		createPods(ctx, admin, node)
-		createCompanion(ctx, admin, node, "kube-public") // the operator has received all events by then
-		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes by which %d pods increase %.0f", manyPods, before)
+		createCompanion(ctx, admin, node, "kube-public") // afterwards, the operator has received all events
+		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes that %d pods add to %.0f", manyPods, before)
 	})
 })
 
@@ -79,7 +79,7 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	return pod
 }
 
-// memoryInUse returns the minimum of a program's allocated memory. It reads the metrics until the minimum does not change anymore.
+// memoryInUse returns the minimum of a program's allocated memory. It reads the metrics until the minimum no longer changes.
 func memoryInUse(ctx context.Context, url, token string) float64 {
 	GinkgoHelper()
 	const enough = 20

@@ -60,7 +60,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		}
 	})
 
-	It("an Echo is monitored if it asks for it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo is monitored if it requests monitoring", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "asking", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Create(ctx, support.Echo(own, "silent"))).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			version = monitor.GetResourceVersion()
 		}).WithContext(ctx).Should(Succeed())
 
-		By("what another client edits is restored, and what another client adds is kept")
+		By("reverting another client's edits, and keeping another client's additions")
 		Expect(admin.Patch(ctx, monitorOf(ctx, Default, echo), client.RawPatch("application/merge-patch+json",
 			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}],"selector":{"matchLabels":{"team":"a"}}}}`)))).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -83,14 +83,14 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Delete(ctx, monitorOf(ctx, Default, echo))).To(Succeed())
 		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
 
-		By("it goes when it is not wanted any more")
+		By("deleting the PodMonitor when it is no longer desired")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
 		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
-	It("a PodMonitor that lost its labels in a paused Echo goes when it is disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a PodMonitor that lost its labels in a paused Echo is deleted when disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "hidden", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
@@ -103,7 +103,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
 	})
 
-	It("a foreign PodMonitor is left alone, and the Echo does not fail because of it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("another client's PodMonitor stays unchanged, and does not make the Echo fail", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "taken", monitored)
 		foreign := desired.PodMonitor(echo).Desired
 		foreign.SetOwnerReferences(nil)
@@ -121,7 +121,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		expectUntouched(ctx, admin, foreign)
 	})
 
-	It("the operator works without the right to PodMonitors", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the operator works without permissions for PodMonitors", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		const own = "poor-own"
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
 		user, err := server.AddUser(envtest.User{Name: "poor"}, nil)

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// gatherCanary is in everything that must-gather must not write.
+// gatherCanary is part of all values that must-gather must not write.
 const gatherCanary = "canary-0815-never-written"
 
 var _ = Describe("must-gather", Ordered, func() {
@@ -52,8 +52,8 @@ var _ = Describe("must-gather", Ordered, func() {
 		return folder, string(session.Out.Contents())
 	}
 
-	It("writes what is needed, and nothing that is secret", func(ctx SpecContext) {
-		By("checking that the secret is where it could be found")
+	It("writes the necessary data, and no secrets", func(ctx SpecContext) {
+		By("checking that the objects contain the canary")
 		for _, object := range []string{"echo/web", "deployment/web", "pod/web-7c9f-x2x4k", "configmap/web", "events.events.k8s.io/web"} {
 			Expect(kubectl(ctx, "get", "-n", namespace, object, "-o", "yaml")).To(ContainSubstring(gatherCanary), object)
 		}
@@ -86,7 +86,7 @@ var _ = Describe("must-gather", Ordered, func() {
 		}
 	}, SpecTimeout(3*time.Minute))
 
-	It("writes what a user with the right to view one namespace can read, and says what could not be read", func(ctx SpecContext) {
+	It("writes the data that a user who may view one namespace can read, and reports what it could not read", func(ctx SpecContext) {
 		Expect(controlplane.Grant(ctx, k8s, "gather-viewer", namespace, []rbacv1.PolicyRule{
 			{APIGroups: []string{"", "apps", "policy", "networking.k8s.io", "discovery.k8s.io", "events.k8s.io", "example.com"},
 				Resources: []string{"pods", "services", "deployments", "replicasets", "poddisruptionbudgets", "ingresses", "networkpolicies",
@@ -97,12 +97,12 @@ var _ = Describe("must-gather", Ordered, func() {
 		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/example.com/echoes.yaml", ContainSubstring("name: web")))
 		Expect(files).To(HaveKeyWithValue("not-read.txt",
 			MatchRegexp(`(?m)^deployments.apps in the namespace echo-operator-system: .*forbidden`)))
-		Expect(files["not-read.txt"]).NotTo(Or(ContainSubstring("secrets"), ContainSubstring("configmaps")), "they are not even asked for")
+		Expect(files["not-read.txt"]).NotTo(Or(ContainSubstring("secrets"), ContainSubstring("configmaps")), "must-gather must not request them")
 		Expect(output).To(ContainSubstring("could not read deployments.apps"))
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createWithCanary creates an Echo and related objects, with the canary wherever a secret can be.
+// createWithCanary creates an Echo and related objects, with the canary in all values that can be secret.
 func createWithCanary(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "web"}

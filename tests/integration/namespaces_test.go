@@ -27,13 +27,13 @@ import (
 // askedAgain is longer than the program takes to check its permissions again, and to end.
 const askedAgain = time.Minute
 
-var _ = Describe("a namespace without the rights of the operator", Ordered, func() {
+var _ = Describe("a namespace without the operator's permissions", Ordered, func() {
 	var server *envtest.Environment
 	var admin client.Client
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	It("does not stop the others, and is served when the rights are granted", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("does not affect other namespaces, and is served once the permissions are granted", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "granted", "a")
 		session := run.start()
 		echoInA, echoInB := support.Echo("granted-a", "x"), support.Echo("granted-b", "x")
@@ -53,7 +53,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Expect(run.probe(ctx, Default, "/readyz")).To(Equal("ok"))
 	})
 
-	It("does not stop the others if rights are revoked, and keeps an Echo only until they are restored", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("does not affect others if permissions are revoked, and later releases its Echo", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "revoked", "a", "b")
 		session := run.start()
 		inNamespaces := []string{"revoked-a", "revoked-b"}
@@ -65,7 +65,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Expect(admin.Create(ctx, second)).To(Succeed())
 		eventuallyHeld(ctx, admin, second)
 
-		By("revoking the rights and deleting an Echo")
+		By("revoking the permissions and deleting an Echo")
 		run.revoke(ctx, "revoked-b")
 		Expect(admin.Delete(ctx, support.Echo("revoked-b", "x"))).To(Succeed())
 		failures := regexp.MustCompile(`"msg":"Reconciler error".*"Echo":{"name":"x","namespace":"revoked-b"}`)
@@ -75,13 +75,13 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKey{Namespace: "revoked-a", Name: "other"}, &corev1.Service{})
 		}).WithContext(ctx).Should(Succeed())
-		Consistently(failed, 5*time.Second).WithContext(ctx).Should(BeNumerically("<=", 13), "reconciles that fail back off")
+		Consistently(failed, 5*time.Second).WithContext(ctx).Should(BeNumerically("<=", 13), "failing reconciles must back off")
 
-		By("giving the rights back")
+		By("granting the permissions again")
 		run.grant(ctx, "revoked-b")
 		eventuallyReleased(ctx, admin, support.Echo("revoked-b", "x"))
 
-		By("revoking them again, and restarting the operator")
+		By("revoking the permissions again, and restarting the operator")
 		run.revoke(ctx, "revoked-b")
 		Expect(admin.Delete(ctx, second)).To(Succeed())
 		session.Kill().Wait()
@@ -116,14 +116,14 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Expect(other.Finalizers).To(ConsistOf(v1.Finalizer))
 	}, SpecTimeout(time.Minute))
 
-	It("ends the program with what to do if there is no other", func(ctx SpecContext) {
+	It("makes the program exit with instructions if there is no other namespace", func(ctx SpecContext) {
 		session := newRestrictedProgram(ctx, server, admin, "none").start()
 		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("WATCH_NAMESPACE"), ContainSubstring("in namespace none-a: create a RoleBinding"),
 			ContainSubstring("list and watch echoes.example.com, list and watch pods, list and watch services, list and watch deployments.apps")))
 	}, SpecTimeout(time.Minute))
 
-	It("does not keep the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
+	It("does not prevent the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "unfilled")
 		session := run.startWatching("")
 		Eventually(func(g Gomega) { g.Expect(run.probe(ctx, g, "/readyz/caches")).To(ContainSubstring("Echo")) }).WithContext(ctx).Should(
@@ -190,7 +190,7 @@ func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) str
 	return body
 }
 
-// expectLeftOut expects that the probes report a namespace that is left out, but that the pod stays ready.
+// expectLeftOut expects that the probes report a namespace as left out, and that the pod stays ready.
 func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -206,8 +206,8 @@ func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted is gone. It removes the Echo's children as the garbage collector would. Of
-// optional kinds, it removes only those that are given.
+// eventuallyReleased waits until an Echo that is being deleted is gone. It removes the Echo's children, as the garbage collector would. Of
+// the optional kinds, it removes only the given ones.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

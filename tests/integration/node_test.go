@@ -40,7 +40,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, elsewhere)
 	})
 
-	It("is the cause of missing pods while it is not ready or under pressure", func(ctx SpecContext) {
+	It("is reported as the cause of missing pods while it is not ready or under pressure", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)
 
@@ -152,7 +152,7 @@ func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.
 	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
-// expectNodeEvents expects exactly these events on nodes for an Echo, each with a reason and a note. * stands for any note.
+// expectNodeEvents expects exactly these events about nodes for an Echo, each with a reason and a note. * stands for any note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	matchers := []any{}

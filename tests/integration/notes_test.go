@@ -12,7 +12,7 @@ import (
 )
 
 var _ = Describe("the message of an Echo that is ready", func() {
-	It("names a check that fails, until the check passes or is removed", func(ctx SpecContext) {
+	It("names a failing check until the check passes or is removed", func(ctx SpecContext) {
 		bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
 		const ready = "1 of 1 pods are ready."
 		good := pathverdict.Verdict{Facts: 2}

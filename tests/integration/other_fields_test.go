@@ -26,10 +26,10 @@ import (
 const otherFields = "docs/how-to/set-other-fields.md"
 
 var _ = Describe("fields that an Echo does not have", func() {
-	It("are set by the documented manifests, and survive reconciles, a rollout and an upgrade of the operator", func(ctx SpecContext) {
+	It("are set with the documented manifests, and persist through reconciles, rollouts and operator upgrades", func(ctx SpecContext) {
 		manifests := []string{support.Documented(otherFields, "## Set a field"), support.Documented(otherFields, "## Use objects of your own")}
 		var crds []string
-		if minorVersion(cluster) >= 31 { // the definition of TLSRoutes uses isIP, which older versions do not have
+		if minorVersion(cluster) >= 31 { // the definition of TLSRoutes uses isIP, which older versions lack
 			crds = append(crds, filepath.Join(support.ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard",
 				"gateway.networking.k8s.io_tlsroutes.yaml"))
 			manifests = append(manifests, support.Documented(otherFields, "A TLSRoute sends TLS"))
@@ -117,7 +117,7 @@ func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, imag
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no request.
+// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no requests.
 func expectAtRest(ctx context.Context, sent *requestLog, reconcile func(*v1.Echo) error, echo *v1.Echo) {
 	GinkgoHelper()
 	requestsOf := func(count int) []string {

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("an API server that checks owner references and has not discovered the kind Echo", func() {
-	It("accepts the children of an Echo at once", func(ctx SpecContext) {
+	It("accepts the children of an Echo immediately", func(ctx SpecContext) {
 		server := startAPIServer()
 		admin := newClient(server.Config)
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
@@ -28,7 +28,7 @@ var _ = Describe("an API server that checks owner references and has not discove
 			{APIVersion: "example.com/v1", Kind: "Echo", Name: "x", UID: "u", BlockOwnerDeletion: new(true)}}},
 			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 		Expect(newClient(config).Create(ctx, owned)).To(MatchError(ContainSubstring("cannot find RESTMapping")),
-			"from now on the API server caches for 30 s which kinds exist")
+			"from now on, the API server caches the list of kinds for 30 s")
 
 		installDefinitions(server.Config, []string{filepath.Join(configFolder, "crd", "bases", "example.com_echoes.yaml")})
 		DeferCleanup(startReplica(server.Config, func(*operator.Options) {}).stop)

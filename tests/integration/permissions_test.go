@@ -22,7 +22,7 @@ var used = usedPermissions{seen: map[bundle.Permission]bool{}}
 
 var _ = ReportAfterSuite("the operator uses each of its permissions", func(report Report) {
 	if !report.SuiteSucceeded || report.PreRunStats.SpecsThatWillRun < report.PreRunStats.TotalSpecs {
-		return // a spec that did not run uses none
+		return // a skipped spec uses no permissions
 	}
 	b, err := bundle.Read("../../bundle")
 	Expect(err).NotTo(HaveOccurred())
@@ -38,8 +38,8 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 	Expect(unused).To(BeEmpty(), "delete a permission that the operator does not need; add a spec that makes it use the others")
 })
 
-// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement, which these API
-// servers run as OpenShift's do, requires them when a client adds an owner to an object.
+// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement requires them
+// when a client adds an owner to an object. These API servers run the plugin, as OpenShift's do.
 func usedByAdmission() []string {
 	return []string{
 		"delete consolequickstarts.console.openshift.io",
@@ -49,13 +49,13 @@ func usedByAdmission() []string {
 	}
 }
 
-// usedPermissions are the permissions that operators used, for a single object and for any object.
+// usedPermissions are the permissions that operators have used, for a single object or for any object.
 type usedPermissions struct {
 	mutex sync.Mutex
 	seen  map[bundle.Permission]bool
 }
 
-// record records the permissions that a request used, if an operator sent the request.
+// record records the permissions that a request used if an operator sent the request.
 func (u *usedPermissions) record(event auditv1.Event) {
 	user, object := event.User.Username, event.ObjectRef
 	if event.ImpersonatedUser != nil {
@@ -86,7 +86,7 @@ func verbsOf(event auditv1.Event) []string {
 	}
 }
 
-// audited makes an API server write its audit log to standard output, where it reads the permissions in use.
+// audited makes an API server write its audit log to standard output. The suite reads the used permissions from the log.
 func audited(server *envtest.APIServer) {
 	server.Configure().Set("audit-policy-file", "audit-policy.yaml").Set("audit-log-path", "-")
 	server.Out = &auditLog{}

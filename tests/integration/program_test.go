@@ -26,14 +26,14 @@ import (
 )
 
 var _ = Describe("the program", Ordered, func() {
-	It("prints what to do if there is no API server, and exits with code 1", func() {
+	It("prints instructions if there is no API server, and exits with code 1", func() {
 		address := freeAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not respond"), ContainSubstring("KUBECONFIG")))
 	})
 
-	It("prints what to do if the API server accepts connections but does not respond, and exits with code 1", func() {
+	It("prints instructions if the API server accepts connections but does not respond, and exits with code 1", func() {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(listener.Close)
@@ -42,7 +42,7 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
-	It("prints what to do if the CRD is not installed, and exits with code 1", func() {
+	It("prints instructions if the CRD is not installed, and exits with code 1", func() {
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(startAPIServer().KubeConfig)})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
@@ -56,7 +56,7 @@ var _ = Describe("the program", Ordered, func() {
 		},
 		Entry("no image", []string{"RELATED_IMAGE_ECHO_SERVER="}, nil, "set RELATED_IMAGE_ECHO_SERVER"),
 		Entry("a limit that is not a number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
-		Entry("a limit above that of the schema", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
+		Entry("a limit above the schema's limit", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
 		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
 		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline or restricted`),
 		Entry("a log level that writes bodies", nil, []string{"--zap-log-level=8"},
@@ -64,7 +64,7 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 
-	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease; its log never contains objects", func(ctx SpecContext) {
+	It("serves probes and protected metrics, watches only its namespaces, stops within 10 s, and logs no objects", func(ctx SpecContext) {
 		server, c := startCluster()
 		allowMetrics(ctx, c)
 		probes, metrics := freeAddress(), freeAddress()
@@ -97,7 +97,7 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(session.Err.Contents()).NotTo(ContainSubstring("canary-4711"))
 	})
 
-	// Both signals wait until the process continues, so that the first one has no time to stop it.
+	// Both signals wait until the process continues, so that the first one cannot stop the process before the second one arrives.
 	It("exits with code 1 at the second signal", func(ctx SpecContext) {
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0",
 			"--metrics-bind-address=0")
@@ -109,7 +109,7 @@ var _ = Describe("the program", Ordered, func() {
 	}, SpecTimeout(time.Minute))
 })
 
-// buildProgram builds the operator for use by the whole suite.
+// buildProgram builds the operator for the whole suite.
 func buildProgram() string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
@@ -118,7 +118,7 @@ func buildProgram() string {
 	return program
 }
 
-// startProgram starts the operator with only the given environment variables. It is killed after the test.
+// startProgram starts the operator with only the given environment variables. The test kills it at the end.
 func startProgram(environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(program, arguments...)
@@ -174,7 +174,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return string(output)
 }
 
-// leaseHolder returns the holder of an operator's lease, which is empty if the lease was released.
+// leaseHolder returns the holder of an operator's lease, or "" if the lease was released.
 func leaseHolder(ctx context.Context, g Gomega, c client.Client, namespace string) string {
 	lease := &coordinationv1.Lease{}
 	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "echo-operator.example.com"}, lease)).To(Succeed())

@@ -22,7 +22,7 @@ type proxy struct {
 	open     []net.Conn
 }
 
-// startProxy starts a proxy, which runs until the end of the test.
+// startProxy starts a proxy that runs until the end of the test.
 func startProxy(server string) *proxy {
 	GinkgoHelper()
 	target, err := url.Parse(server)
@@ -33,7 +33,7 @@ func startProxy(server string) *proxy {
 	return p
 }
 
-// kubeconfig returns a kubeconfig with the address of the proxy in place of the API server's.
+// kubeconfig returns a kubeconfig with the proxy's address instead of the API server's.
 func (p *proxy) kubeconfig(kubeconfig []byte) []byte {
 	GinkgoHelper()
 	Expect(string(kubeconfig)).To(ContainSubstring(p.target))
@@ -60,7 +60,7 @@ func (p *proxy) refuse() {
 	p.cut()
 }
 
-// cut closes all connections. The lock must be held.
+// cut closes all connections. The caller must hold the lock.
 func (p *proxy) cut() {
 	for _, connection := range p.open {
 		_ = connection.Close()

@@ -43,7 +43,7 @@ var _ = Describe("a resource quota", func() {
 			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }),
 	)
 
-	DescribeTable("that refuses echo pods and companions is named in the status and in an event", func(ctx SpecContext, name, hard, refusal string) {
+	DescribeTable("that rejects pods and companions is named in the status and an event", func(ctx SpecContext, name, hard, refusal string) {
 		namespace := newNamespace(ctx)
 		echo := createEcho(ctx, support.Echo(namespace, "short", func(e *v1.Echo) {
 			amounts := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi"), "ephemeral-storage": resource.MustParse("1Gi")}
@@ -57,7 +57,7 @@ var _ = Describe("a resource quota", func() {
 		template := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
 		var refused error
-		Eventually(func() error { // the API server learns of a quota by a watch
+		Eventually(func() error { // the API server is notified of a quota by a watch
 			refused = k8s.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 			return refused
 		}).WithContext(ctx).Should(HaveOccurred())
@@ -84,11 +84,11 @@ var _ = Describe("a resource quota", func() {
 		Entry("a limit of CPU that is not set", "limits.cpu", "10", "requires limits.cpu of %s"),
 	)
 
-	It("that refuses a companion is named in the status of its Echo, which remains ready, until it is gone", func(ctx SpecContext) {
+	It("that rejects a companion is named in the status of its Echo, which stays ready, until the quota is gone", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
 		quota := createQuota(ctx, namespace, "count/pods", "1")
-		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // takes the room
+		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // uses up the quota
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		const note = "The resource quota none has no room for the Pod web-echo-"
 		Eventually(func(g Gomega) {
@@ -103,11 +103,11 @@ var _ = Describe("a resource quota", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("that rejects a companion is not named anymore when its pod no longer requests one", func(ctx SpecContext) {
+	It("that rejects a companion is no longer named when the pod no longer requests a companion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
 		createQuota(ctx, namespace, "count/pods", "1")
-		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // takes the room
+		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // uses up the quota
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		message := func(g Gomega) string { return echoNow(ctx, g, namespace, echo.Name).Status.Message }
 		Eventually(message).WithContext(ctx).Should(ContainSubstring("(count/pods)"))
@@ -133,7 +133,7 @@ var _ = Describe("a resource quota", func() {
 			Expect(k8s.Status().Update(ctx, job)).To(Succeed())
 			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
-			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing rejects the run any more
+			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing rejects the run anymore
 				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
 				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
 			}).WithContext(ctx).Should(Succeed())
@@ -149,7 +149,7 @@ var _ = Describe("a resource quota", func() {
 	)
 })
 
-// createQuota creates an unused resource quota, with the status that Kubernetes' controller gives it.
+// createQuota creates an unused resource quota, with a status as from Kubernetes' controller.
 func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("an admission policy", func() {
-	It("that refuses a child is reported, and forgotten without an edit when it is gone", func(ctx SpecContext) {
+	It("that rejects a child is reported until the policy is gone, without an edit", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		allow := refuseServices(ctx, namespace, admissionregistrationv1.Create, "")
 		echo := support.Echo(namespace, "refused")
@@ -32,7 +32,7 @@ var _ = Describe("an admission policy", func() {
 		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 
-	It("that refuses a deletion is reported, and the deletion goes on when it is gone", func(ctx SpecContext) {
+	It("that rejects a deletion is reported, and the deletion continues once the policy is gone", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
 		allow := refuseServices(ctx, echo.Namespace, admissionregistrationv1.Delete, metav1.StatusReasonRequestEntityTooLarge)
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
@@ -59,8 +59,8 @@ var _ = Describe("a status that another client writes", func() {
 	})
 })
 
-// refuseServices makes the API server reject an operation on a namespace's Services, with the code of the given reason, or 422 if the
-// reason is empty. It returns a function that allows the operation again.
+// refuseServices makes the API server reject an operation on a namespace's Services. The response has the code for the given reason, or 422
+// if the reason is empty. refuseServices returns a function that allows the operation again.
 func refuseServices(
 	ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, reason metav1.StatusReason,
 ) func(context.Context) {

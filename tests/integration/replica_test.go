@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// replica is an operator that is restarted whenever it ends, as the kubelet does. It checks for APIs more often than the program.
+// replica is an operator that restarts whenever it ends, as if by the kubelet. It checks for APIs more often than the program does.
 type replica struct {
 	stop func()
 
@@ -22,7 +22,7 @@ type replica struct {
 	ended []time.Time // protected by lock
 }
 
-// shortTimes are the shortened times of a replica.
+// shortTimes returns a replica's shortened times.
 func shortTimes() discovery.Times {
 	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
 }
@@ -54,14 +54,14 @@ func startReplica(config *rest.Config, change func(*operator.Options)) *replica 
 	return r
 }
 
-// ends returns when the operator ended.
+// ends returns the times at which the operator ended.
 func (r *replica) ends() []time.Time {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return append([]time.Time{}, r.ended...)
 }
 
-// expectStarts expects that the operator starts again after a step, at most the given number of times.
+// expectStarts expects that the operator restarts after a step, at most the given number of times.
 func (r *replica) expectStarts(ctx context.Context, most int, step func()) {
 	GinkgoHelper()
 	before := len(r.ends())

@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("the number of replicas", func() {
-	It("is changed by the scale subresource", func(ctx SpecContext) {
+	It("can be changed through the scale subresource", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "scaled"))
 		scale := &autoscalingv1.Scale{}
 		Expect(k8s.SubResource("scale").Get(ctx, echo, scale)).To(Succeed())
@@ -28,7 +28,7 @@ var _ = Describe("the number of replicas", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
-	It("decides whether there is a PodDisruptionBudget", func(ctx SpecContext) {
+	It("determines whether there is a PodDisruptionBudget", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "protected"))
 		budget := named(&policyv1.PodDisruptionBudget{}, echo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(budget), budget)).To(Succeed())
@@ -39,7 +39,7 @@ var _ = Describe("the number of replicas", func() {
 			HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(0)))))
 	})
 
-	It("is 1 by default, and 2 for the manifest that says so", func(ctx SpecContext) {
+	It("is 1 by default, and 2 if the manifest specifies 2", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for name, spec := range map[string]string{"one": "{}", "two": "{replicas: 2}"} {
 			apply(ctx, namespace, name, spec)
@@ -49,7 +49,7 @@ var _ = Describe("the number of replicas", func() {
 		Expect(*deploymentNow(ctx, Default, namespace, "two").Spec.Replicas).To(BeEquivalentTo(2))
 	})
 
-	It("stays as an autoscaler set it when a manifest without replicas is applied again", func(ctx SpecContext) {
+	It("keeps an autoscaler's value when a manifest without replicas is applied again", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
 			apply(ctx, namespace, name, "{}", flags...)
@@ -59,21 +59,21 @@ var _ = Describe("the number of replicas", func() {
 		}
 	})
 
-	It("stays when a second field manager that does not specify it applies other fields", func(ctx SpecContext) {
+	It("is unchanged when a second field manager applies only other fields", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		apply(ctx, namespace, "shared", "{replicas: 3}", "--server-side", "--field-manager=first")
 		apply(ctx, namespace, "shared", "{service: {port: 81}}", "--server-side", "--field-manager=second")
 		Expect(echoNow(ctx, Default, namespace, "shared").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
 	})
 
-	It("is the default again after 'kubectl replace' without it, as for a Deployment", func(ctx SpecContext) {
+	It("returns to the default after 'kubectl replace' without it, as in a Deployment", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		apply(ctx, namespace, "replaced", "{replicas: 3}")
 		kubectlInput(ctx, echoManifest(namespace, "replaced", "{}"), "replace", "-f", "-")
 		Expect(echoNow(ctx, Default, namespace, "replaced").Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
 	})
 
-	It("passes from a manifest to an autoscaler by the documented steps without a change", func(ctx SpecContext) {
+	It("moves from a manifest to an autoscaler with the documented steps, without changing", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
 			apply(ctx, namespace, name, "{replicas: 3}", flags...)

@@ -20,7 +20,8 @@ type requestLog struct {
 	all  []string
 }
 
-// proxy starts a proxy that records requests and forwards them to an API server as its administrator. It returns the proxy's URL.
+// proxy starts a proxy that records requests and forwards them to an API server with an administrator's permissions. It returns the proxy's
+// URL.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)
@@ -45,7 +46,7 @@ func (l *requestLog) proxy(to *rest.Config) string {
 	return listening.URL
 }
 
-// data returns the recorded requests, except those for authentication, authorization and leader election.
+// data returns the recorded requests, except requests for authentication, authorization and leader election.
 func (l *requestLog) data() []string {
 	l.lock.Lock()
 	defer l.lock.Unlock()

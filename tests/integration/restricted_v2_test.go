@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/openshift"
 )
 
-// The OLM suite runs everything under this stand-in. These specs test the stand-in itself.
+// The OLM suite runs all pods under this stand-in. These specs test the stand-in itself.
 var _ = Describe("the stand-in for the security context constraint restricted-v2", Ordered, func() {
 	var admin client.Client
 	create := func(ctx SpecContext, change func(*corev1.PodSpec)) (*corev1.Pod, error) {
@@ -64,7 +64,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		Expect(pod.Spec.InitContainers[0].SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("NET_BIND_SERVICE")))
 	}, SpecTimeout(time.Minute))
 
-	It("accepts the pod of the operator", func(ctx SpecContext) {
+	It("accepts the operator's pod", func(ctx SpecContext) {
 		text, err := os.ReadFile(filepath.Join(configFolder, "manager", "manager.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		_, text, _ = bytes.Cut(text, []byte("\n---\n")) // the first object is the namespace
@@ -109,7 +109,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		Entry("a port of the node", SpecTimeout(time.Minute), "hostPort", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: 8080}}
 		}),
-		Entry("a folder of the node", SpecTimeout(time.Minute), "volumes", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
+		Entry("a directory of the node", SpecTimeout(time.Minute), "volumes", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.Volumes = []corev1.Volume{{Name: "x", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 		}),
 	)

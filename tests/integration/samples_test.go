@@ -24,7 +24,7 @@ var _ = Describe("the Echo of each sample", func() {
 		panic("no samples")
 	}
 	for _, file := range files {
-		It("is stored as it is written, which Argo CD compares: "+filepath.Base(file), func(ctx SpecContext) {
+		It("is stored as written, because Argo CD compares the two:  "+filepath.Base(file), func(ctx SpecContext) {
 			text, err := os.ReadFile(file)
 			Expect(err).NotTo(HaveOccurred())
 			for document := range strings.SplitSeq(string(text), "\n---\n") {
@@ -39,9 +39,9 @@ var _ = Describe("the Echo of each sample", func() {
 		})
 	}
 
-	It("is stored as it is written, with every field", func(ctx SpecContext) {
+	It("is stored as written, with every field", func(ctx SpecContext) {
 		echo := support.Echo("", "every", support.EveryField)
-		echo.Spec.Checks[0].DeadlineSeconds = 0 // each default could be added
+		echo.Spec.Checks[0].DeadlineSeconds = 0 // the API server may add any default
 		echo.UID, echo.APIVersion, echo.Kind = "", v1.GroupVersion.String(), "Echo"
 		sent, err := runtime.DefaultUnstructuredConverter.ToUnstructured(echo)
 		Expect(err).NotTo(HaveOccurred())
@@ -49,7 +49,7 @@ var _ = Describe("the Echo of each sample", func() {
 	})
 })
 
-// expectStoredAsSent expects that the API server would store an Echo's spec exactly as it is sent.
+// expectStoredAsSent expects that the API server would store an Echo's spec exactly as sent.
 func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	GinkgoHelper()
 	sent.SetNamespace(newNamespace(ctx)) // another spec may apply the sample in the default namespace
@@ -58,8 +58,8 @@ func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	Expect(changes("spec", sent.Object["spec"], stored.Object["spec"])).To(BeEmpty())
 }
 
-// changes returns the paths at which the API server stores something other than what was sent. Fields that it adds to a map do not count:
-// Argo CD ignores them, but compares list items as a whole.
+// changes returns the paths at which the API server stores a different value from the one sent. Fields that the API server adds to a map do
+// not count: Argo CD ignores them, but compares list items as a whole.
 func changes(path string, sent, stored any) []string {
 	fields, isMap := sent.(map[string]any)
 	others, wasMap := stored.(map[string]any)

@@ -57,7 +57,7 @@ var _ = Describe("the schema", func() {
 			"must have at most 2 items"),
 		Entry("two IP families without a policy", "bad", "{replicas: 1, service: {ipFamilies: [IPv4, IPv6]}}",
 			"Two ipFamilies require the ipFamilyPolicy PreferDualStack or RequireDualStack."),
-		Entry("two IP families of a single stack", "bad", "{replicas: 1, service: {ipFamilyPolicy: SingleStack, ipFamilies: [IPv4, IPv6]}}",
+		Entry("two IP families with a single stack", "bad", "{replicas: 1, service: {ipFamilyPolicy: SingleStack, ipFamilies: [IPv4, IPv6]}}",
 			"Two ipFamilies require"),
 		Entry("an unknown IP family policy", "bad", "{replicas: 1, service: {ipFamilyPolicy: DualStack}}", "spec.service.ipFamilyPolicy"),
 		Entry("an unknown internal traffic policy", "bad", "{replicas: 1, service: {internalTrafficPolicy: Global}}",
@@ -86,12 +86,12 @@ var _ = Describe("the schema", func() {
 		Entry("a variable that is too long", "bad", "{replicas: 1, env: [{name: A, value: "+strings.Repeat("b", 32766)+"}]}",
 			"at most 32766 characters"),
 		Entry("an argument that is too long", "bad", "{replicas: 1, args: ["+strings.Repeat("b", 32768)+"]}", "spec.args"),
-		Entry("no such controls", "bad", "{replicas: 1, server: {controls: Some}}", "spec.server.controls"),
+		Entry("an unknown value of controls", "bad", "{replicas: 1, server: {controls: Some}}", "spec.server.controls"),
 		Entry("a fault without an effect", "bad", "{replicas: 1, response: {faults: [{percentage: 5, failures: 1}]}}",
 			"A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection."),
 		Entry("a fault that delays for 0 ms", "bad", "{replicas: 1, response: {faults: [{delayMilliseconds: 0, maxDelayMilliseconds: 0}]}}",
 			"A fault requires statusCode"),
-		Entry("a range of delays that is the wrong way round", "bad",
+		Entry("a reversed range of delays", "bad",
 			"{replicas: 1, response: {faults: [{delayMilliseconds: 5, maxDelayMilliseconds: 4}]}}", "must not be less than delayMilliseconds"),
 		Entry("a status after a reset", "bad", "{replicas: 1, response: {faults: [{connection: Reset, statusCode: 500}]}}",
 			"must not be specified with connection Reset"),
@@ -104,7 +104,7 @@ var _ = Describe("the schema", func() {
 			"must have at most 8 items"),
 		Entry("HTTPS settings without a Secret", "bad", "{replicas: 1, tls: {clientCertificate: Require}}", "require secretName"),
 		Entry("an empty name of a Secret", "bad", `{replicas: 1, tls: {secretName: ""}}`, "spec.tls.secretName"),
-		Entry("no such request for certificates", "bad", "{replicas: 1, tls: {secretName: a, clientCertificate: Maybe}}",
+		Entry("an unknown value of clientCertificate", "bad", "{replicas: 1, tls: {secretName: a, clientCertificate: Maybe}}",
 			"spec.tls.clientCertificate"),
 		Entry("TLS of an Ingress without a host and a certificate", "bad", "{ingress: {enabled: true, tls: true}}", "host is required with tls"),
 		Entry("a path that Kubernetes normalizes", "bad", "{ingress: {enabled: true, path: /a/../b}}", "The path must not contain"),
@@ -137,7 +137,7 @@ var _ = Describe("the schema", func() {
 		Expect(string(output)).To(ContainSubstring(`unknown field "spec.relicas"`))
 	})
 
-	It("allows any Content-Type for a fixed body, and types that browsers do not execute for the echo", func(ctx SpecContext) {
+	It("allows any Content-Type for a fixed body, but for the echo only types that browsers do not execute", func(ctx SpecContext) {
 		for name, response := range map[string]*v1.EchoResponse{
 			"page": {Body: "<h1>hello</h1>", Headers: []v1.EchoHeader{{Name: "Content-Type", Value: "text/html"}}},
 			"echo": {Headers: []v1.EchoHeader{{Name: "content-type", Value: "text/plain; charset=utf-8"}, {Name: "X-Tab", Value: "a\tb"}}},
@@ -146,7 +146,7 @@ var _ = Describe("the schema", func() {
 		}
 	})
 
-	It("allows the ports of HTTPS for HTTP if there is no HTTPS, and a port for HTTPS that the metrics do not use", func(ctx SpecContext) {
+	It("allows the HTTPS ports for HTTP if HTTPS is off, and an HTTPS port that the metrics do not use", func(ctx SpecContext) {
 		for name, change := range map[string]func(*v1.EchoSpec){
 			"form": func(s *v1.EchoSpec) {
 				s.Port, s.Service.Port, s.TLS = 8443, 443, &v1.EchoTLS{}

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("a Service that the API server refuses", func() {
+var _ = Describe("a Service that the API server rejects", func() {
 	DescribeTable("is not created, and the status names the field of the Echo until it is corrected",
 		func(ctx SpecContext, refused v1.EchoService, why, field string) {
 			echo := support.Echo(newNamespace(ctx), "refused", func(e *v1.Echo) { e.Spec.Service = refused })
@@ -23,12 +23,12 @@ var _ = Describe("a Service that the API server refuses", func() {
 			"spec.ipFamilies[0]: Invalid value: 'IPv6': not configured on this cluster", "ipFamilies"),
 		Entry("for two IP families on a cluster with one", v1.EchoService{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack},
 			"this cluster is not configured for dual-stack services", "ipFamilyPolicy"),
-		Entry("for a source range that is none",
+		Entry("for an invalid source range",
 			v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8", "10.0.0.300/8"}},
 			"'10.0.0.300/8'", "loadBalancerSourceRanges"),
 	)
 
-	It("is not created again: the one that works stays", func(ctx SpecContext) {
+	It("is not recreated: the working Service stays", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
 		before := serviceNow(ctx, Default, echo.Namespace, echo.Name)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} })

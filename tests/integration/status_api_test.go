@@ -34,7 +34,7 @@ var _ = Describe("the status API", Ordered, func() {
 		address  string
 	)
 
-	// token returns the token of a service account in the namespace default, or "" for no name.
+	// token returns the token of a service account in the namespace default, or "" if the name is empty.
 	token := func(ctx context.Context, g Gomega, account string) string {
 		GinkgoHelper()
 		if account == "" {
@@ -73,7 +73,7 @@ var _ = Describe("the status API", Ordered, func() {
 		allow(ctx, "reader", "",
 			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
-		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // until the endpoint listens
+		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // wait until the endpoint listens
 	}, NodeTimeout(5*time.Minute))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
@@ -91,7 +91,7 @@ var _ = Describe("the status API", Ordered, func() {
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 	})
 
-	It("returns only the Echoes of a namespace, or the single Echo, that a user may read", func(ctx SpecContext) {
+	It("returns only the Echoes in a namespace, or the single Echo, that a user may read", func(ctx SpecContext) {
 		echoes := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"list"}}
 		allow(ctx, "here", "default", echoes)
 		expect(ctx, "here", "/echoes?namespace=default", http.StatusOK, `"name": "many-0001"`)
@@ -105,7 +105,7 @@ var _ = Describe("the status API", Ordered, func() {
 		expect(ctx, "one", "/echoes/default/many-0002", http.StatusForbidden, "cannot get")
 	})
 
-	It("returns what is wrong with a request", func(ctx SpecContext) {
+	It("reports the problem with an invalid request", func(ctx SpecContext) {
 		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
 		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
 		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
@@ -114,7 +114,7 @@ var _ = Describe("the status API", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
 	})
 
-	It("lists 1,000 Echoes without a request for data to the API server", func(ctx SpecContext) {
+	It("lists 1,000 Echoes without requesting data from the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
 			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes")
 			g.Expect(status).To(Equal(http.StatusOK), text)
@@ -122,19 +122,19 @@ var _ = Describe("the status API", Ordered, func() {
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			return answer.Items
 		}
-		Eventually(func(g Gomega) { // until all have a status
+		Eventually(func(g Gomega) { // wait until all Echoes have a status
 			items := list(g)
 			g.Expect(len(items)).To(BeNumerically(">=", many))
 			for _, item := range items {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
 		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
-		Eventually(func(g Gomega) { // until the last status and event are written; a list that sends requests does so each time
+		Eventually(func(g Gomega) { // wait until the last status and event are written; if listing sent requests, each list would
 			before := sent.data()
 			for range 10 {
 				g.Expect(len(list(g))).To(BeNumerically(">=", many))
 			}
-			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
+			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests by ten lists of %d Echoes", many)
 		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
@@ -217,7 +217,7 @@ var _ = Describe("the status API", Ordered, func() {
 		leader, _, _ := strings.Cut(leaseHolder(ctx, Default, admin, "default"), "_")
 		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
 			var text string
-			Eventually(func(g Gomega) { // until it listens
+			Eventually(func(g Gomega) { // wait until the endpoint listens
 				var status int
 				status, text = responseOf(ctx, g, http.MethodGet, "https://"+other+path, token(ctx, g, "reader"))
 				g.Expect(status).To(Equal(http.StatusServiceUnavailable), text)
@@ -227,7 +227,7 @@ var _ = Describe("the status API", Ordered, func() {
 		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 
-		By("serving the diagnostics of the replica itself")
+		By("serving the replica's own diagnostics")
 		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"))
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`),

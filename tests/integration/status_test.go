@@ -46,7 +46,7 @@ var _ = Describe("the status", func() {
 			haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
 	})
 
-	It("contains the pods by state, and why they are not ready", func(ctx SpecContext) {
+	It("contains the pods by state, and the reasons why they are not ready", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{}), "the console expects a map")
 		pod := createPod(ctx, echo, echo.Name+"-1")
@@ -146,7 +146,7 @@ func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message s
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectFailed waits until an Echo reports that it has failed, and why.
+// expectFailed waits until an Echo reports that it has failed, and the reason.
 func expectFailed(ctx context.Context, echo *v1.Echo, reason v1.Reason, message types.GomegaMatcher) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(And(

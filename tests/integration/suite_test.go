@@ -1,5 +1,5 @@
-// Package integration tests the operator with a real API server and etcd. No other controllers run, so tests do what those controllers
-// would do.
+// Package integration tests the operator with a real API server and etcd. No other controllers run, so the tests do the work of those
+// controllers.
 package integration
 
 import (
@@ -32,14 +32,14 @@ const (
 	maxReplicas     = controlplane.MaxReplicas
 )
 
-// configFolder is the folder that contains the manifests.
+// configFolder is the directory that contains the manifests.
 var configFolder = filepath.Join("..", "..", "config")
 
 var (
 	scheme *runtime.Scheme
-	// cluster is the API server administrator's configuration.
+	// cluster is the configuration for the API server's administrator.
 	cluster *rest.Config
-	// suiteKubeconfig is its kubeconfig, for programs.
+	// suiteKubeconfig is the administrator's kubeconfig, for programs.
 	suiteKubeconfig []byte
 	// k8s reads from the API server, never from a cache.
 	k8s client.Client
@@ -90,7 +90,7 @@ func newClient(config *rest.Config) client.Client {
 	return c
 }
 
-// startAPIServer starts an API server. It is stopped after the suite or the test.
+// startAPIServer starts an API server. The suite or the test stops it at the end.
 func startAPIServer(crds ...string) *envtest.Environment {
 	GinkgoHelper()
 	env, err := controlplane.StartWith(audited, crds...)
@@ -121,7 +121,7 @@ func startOperator() {
 	})
 }
 
-// newNamespace creates a namespace for a test. It is not deleted, because no controller could complete the deletion.
+// newNamespace creates a namespace for a test. The test does not delete it, because no controller could complete the deletion.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

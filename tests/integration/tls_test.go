@@ -31,7 +31,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		server *envtest.Environment
 		admin  client.Client
 	)
-	// prepare returns a function that runs an operator that watches its own namespace, and the address of its endpoint.
+	// prepare returns a function that runs an operator in its own namespace, and the address of its endpoint.
 	prepare := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (func() *gexec.Session, string) {
 		GinkgoHelper()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
@@ -67,7 +67,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx), support.RouteCRD(ctx)) })
 
-	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
+	It("follows the intermediate profile where the cluster sets no profile", func(ctx SpecContext) {
 		run, address := prepare(ctx, "without", openshiftRules())
 		run()
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", BeElementOf(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -76,7 +76,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		refuses(ctx, address, tls.VersionTLS11)
 	}, SpecTimeout(time.Minute))
 
-	It("follows the profile of an OpenShift cluster, and starts again when that changes", func(ctx SpecContext) {
+	It("follows the profile of an OpenShift cluster, and restarts when the profile changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
 			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType,
 				Modern: &configv1.ModernTLSProfile{}}}}
@@ -111,16 +111,16 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS12"),
 			HaveKeyWithValue("ECHO_TLS_CIPHERS", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")))
 
-		By("losing the object, which says nothing of another profile")
+		By("losing the object, which does not set another profile")
 		Expect(admin.Delete(ctx, apiServer)).To(Succeed())
 		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(
 			time.Second).Should(Succeed())
-		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
-		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read it
+		Expect(session.ExitCode()).To(Equal(-1), "the operator must continue to run")
+		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read this object
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 	}, SpecTimeout(time.Minute))
 
-	It("of an Ingress is the default certificate of the router where the cluster serves Routes, and a missing Route has a message",
+	It("of an Ingress uses the router's default certificate where the cluster serves Routes, and a missing Route is reported",
 		func(ctx SpecContext) {
 			run, _ := prepare(ctx, "routes", openshiftRules())
 			run()
@@ -133,7 +133,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Message", ContainSubstring("OpenShift creates no Route")))
 		}, SpecTimeout(time.Minute))
 
-	It("is that of the intermediate profile if the operator may not read another, and it says so", func(ctx SpecContext) {
+	It("follows the intermediate profile if the operator may not read another profile, which it reports", func(ctx SpecContext) {
 		run, address := prepare(ctx, "forbidden", nil)
 		session := run()
 		accepts(ctx, address, tls.VersionTLS12, HaveField("HandshakeComplete", true))

@@ -45,7 +45,7 @@ var _ = Describe("traces", Ordered, func() {
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
 	}
 
-	It("have a span for each reconcile and each request, and none of watches and the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("have a span for each reconcile and each request, but not for watches and the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("default", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_HEADERS=x-token=t")
 		reconcile(ctx, "default", "traced")
@@ -70,7 +70,7 @@ var _ = Describe("traces", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 		Expect(c.Requests()[0].Header.Get("X-Token")).To(Equal("t"))
 
-		By("what was not sent yet is sent at the end")
+		By("sending the remaining spans at the end")
 		stop(session)
 		for _, s := range c.Spans() {
 			Expect(s.GetName()).NotTo(Or(ContainSubstring("watch"), ContainSubstring("leases")))
@@ -80,7 +80,7 @@ var _ = Describe("traces", Ordered, func() {
 		}
 	})
 
-	It("are not made if they are disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("are not created if they are disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("kube-public", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SDK_DISABLED=true")
 		reconcile(ctx, "kube-public", "silent")
@@ -88,7 +88,7 @@ var _ = Describe("traces", Ordered, func() {
 		Expect(c.Spans()).To(BeEmpty())
 	})
 
-	It("delay neither reconciles nor the end if the collector does not answer", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("delay neither reconciles nor the end if the collector does not respond", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		end := make(chan struct{})
 		c := startCollector(func(http.ResponseWriter, *http.Request) { <-end })
 		defer close(end)
@@ -102,7 +102,7 @@ var _ = Describe("traces", Ordered, func() {
 	})
 })
 
-// startCollector starts a collector, which runs until the end of the test.
+// startCollector starts a collector that runs until the end of the test.
 func startCollector(respond http.HandlerFunc) *collector.Collector {
 	c := collector.New(respond)
 	c.Start()

@@ -41,7 +41,7 @@ var _ = Describe("a webhook", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("that denies a child is reported as what forbids it, whatever its code", func(ctx SpecContext) {
+	It("that denies a child is reported as the cause, regardless of its code", func(ctx SpecContext) {
 		namespace, denies := newNamespace(ctx), &atomic.Bool{}
 		denies.Store(true)
 		admitDeployments(ctx, namespace, func(_ context.Context, request admission.Request) admission.Response {
@@ -61,7 +61,7 @@ var _ = Describe("a webhook", func() {
 		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
 	})
 
-	It("that changes fields of the operator does not cause repeated writes", func(ctx SpecContext) {
+	It("that changes the operator's fields does not cause repeated writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		calls := mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) {
 			pods.Containers[0].Image = "mirror.example.com/echo-server:v0.1.0"
