@@ -25,14 +25,15 @@ const (
 	IncludedResponse = 4 << 10
 	// FieldCost is the memory that a header field holds in addition to its name and its value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is the number of copies of a longer header in memory, in addition to the response: as read, and as parsed.
+	// HeaderFactor is the number of copies of a longer header that memory holds in addition to the response: the header as read, and as
+	// parsed.
 	HeaderFactor = 2
 	// unlimitedMemory is the memory from which the budget is calculated if the process has no memory limit.
 	unlimitedMemory = 512 << 20
 )
 
 // OverBudget is the reason for a rejection because of the budget.
-const OverBudget = "the server holds as much as its memory allows: try again later"
+const OverBudget = "the server has used up its memory budget: try again later"
 
 // Budget bounds the bytes that connections and requests hold, so that the process stays below its memory limit no matter what clients send.
 // The rest of the memory is for garbage and the Go runtime.

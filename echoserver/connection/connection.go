@@ -22,7 +22,7 @@ const (
 	LimitMemory      = "memory"      // the budget is used up
 )
 
-// errRejected ends a connection whose request was rejected before it was parsed. net/http sends no response to an error of this type.
+// errRejected ends a connection whose request was rejected before it was parsed. net/http sends no response after an error of this type.
 var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was rejected")}
 
 // Bounds holds the limits and counters that all connections to the public ports share.
@@ -30,7 +30,7 @@ type Bounds struct {
 	Budget *Budget
 	// OpenConnections is the number of connections.
 	OpenConnections *atomic.Int64
-	// Reporter counts the requests that are rejected because of a limit, and reports those that net/http rejects.
+	// Reporter counts the requests that are rejected because of a limit, and reports the requests that net/http rejects.
 	Reporter       *rejections.Reporter
 	MaxHeaderBytes int
 	Log            *slog.Logger
@@ -50,23 +50,24 @@ type Connection struct {
 	rejecting      atomic.Int64 // requests that are rejected because of the budget
 
 	inHeader atomic.Bool // only in HTTP/1
-	handled  atomic.Bool // a handler has the HTTP/1 request, so that the response comes from the handler
+	handled  atomic.Bool // a handler has received the HTTP/1 request, so the response comes from the handler
 
-	// Only the goroutine that reads uses the following fields.
+	// Only the reading goroutine uses the following fields.
 	isHTTP2   bool
 	frames    *rejections.Frames // only in HTTP/2
 	header    rawHeader
 	rejection error // ends the connection
 }
 
-// accept returns a client's connection, or false if the budget does not allow one more. left is called when the connection is closed.
+// accept returns a client's connection, or false if the budget does not allow another connection. left is called when the connection is
+// closed.
 func accept(c net.Conn, cost int64, b *Bounds, left func()) (*Connection, bool) {
 	accepted := &Connection{Conn: c, bounds: b, release: sync.OnceFunc(left)}
 	accepted.inHeader.Store(true)
 	return accepted, accepted.acquire(&b.Budget.Connections, &accepted.cost, cost)
 }
 
-// acquire acquires bytes until the connection is closed, and adds them to held.
+// acquire acquires bytes and adds them to held. Close releases the bytes that are still held.
 func (c *Connection) acquire(p *Pool, held *atomic.Int64, bytes int64) bool {
 	if !p.Acquire(bytes) {
 		return false
@@ -87,7 +88,7 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is for http.Server.ConnContext, so that handlers can find the request's connection.
+// WithConnection is the http.Server.ConnContext function that lets handlers find a request's connection.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -98,7 +99,7 @@ func Of(r *http.Request) *Connection {
 	return c
 }
 
-// Handle wraps the handler of an http.Server. When the handler is called, the HTTP/1 header has been parsed, and a body follows.
+// Handle wraps the handler of an http.Server. When the handler is called, net/http has parsed the HTTP/1 header, and a body may follow.
 func Handle(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := Of(r); c != nil && !c.isHTTP2 {
@@ -124,14 +125,14 @@ func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) 
 // EndStream undoes BeginStream.
 func (c *Connection) EndStream() { c.inProgress.Add(-1) }
 
-// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if there are too many: clients that do
-// not read responses would make rejections expensive.
+// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if there are too many such requests:
+// clients that do not read responses would make rejections expensive.
 func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
 
 // EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
-// TrackState is for http.Server.ConnState: when an HTTP/1 connection becomes idle, the next header begins.
+// TrackState is the http.Server.ConnState function. When an HTTP/1 connection becomes idle, the next header begins.
 func TrackState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
 		c.releaseHeader()

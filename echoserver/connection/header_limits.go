@@ -14,14 +14,15 @@ const (
 	leastHeaderBytes = 8 << 10
 	// MostHeaderBytes is the upper bound of the setting.
 	MostHeaderBytes = 64 << 10
-	// DecoderFactor is the size up to which net/http decodes a header, as a multiple of the maximum. net/http closes an HTTP/2 connection with
-	// a larger header, and so ends all its streams. Up to that size, the handler rejects only the one request.
+	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is larger,
+	// net/http closes the connection and thereby ends all its streams. Up to that size, the handler rejects only the request with the large
+	// header.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100
 	// MaxRequestLine is the maximum length of a request's first line, in bytes.
 	MaxRequestLine = 8 << 10
-	// maxLoggedField is the maximum length at which a field name is logged, in bytes.
+	// maxLoggedField is the maximum length of a field name in the log, in bytes.
 	maxLoggedField = 64
 )
 
@@ -32,7 +33,7 @@ type HeaderSize struct {
 	Fields      int
 }
 
-// Rejection contains the reason why a request is rejected because of its header.
+// Rejection describes why a request's header is rejected.
 type Rejection struct {
 	Status int
 	limit  int
@@ -73,7 +74,7 @@ func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 	return size, longestField
 }
 
-// separators is the length of the characters that HTTP/1.1 writes between and after a field's name and value, in bytes.
+// separators is the length, in bytes, of the characters that HTTP/1.1 writes between a field's name and value, and after the value.
 const separators = len(": \r\n")
 
 // FieldsSize returns the size of fields, and the name of the longest one, truncated to maxLoggedField.

@@ -16,7 +16,7 @@ type boundedListener struct {
 	cost   int64 // of a connection, in bytes
 }
 
-// NewBoundedListener returns a listener for connections that cost this many bytes each.
+// NewBoundedListener returns a listener for connections that each cost this many bytes.
 func NewBoundedListener(listener net.Listener, cost int64, b *Bounds) net.Listener {
 	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
 }

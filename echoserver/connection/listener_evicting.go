@@ -43,12 +43,12 @@ type EvictingListener struct {
 	open EvictingSet
 }
 
-// NewEvictingListener returns a listener that keeps this many connections.
+// NewEvictingListener returns a listener that keeps at most this many connections open.
 func NewEvictingListener(listener net.Listener, limit int) *EvictingListener {
 	return &EvictingListener{Listener: listener, open: EvictingSet{Limit: limit, Evicted: func() {}}}
 }
 
-// Len returns how many connections are open.
+// Len returns the number of open connections.
 func (l *EvictingListener) Len() int {
 	l.open.mutex.Lock()
 	defer l.open.mutex.Unlock()

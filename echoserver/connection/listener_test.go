@@ -112,7 +112,8 @@ func TestBoundedListener_limit(t *testing.T) {
 	}
 }
 
-// TestBoundedListener_endOfSending closes the sending side of an accepted connection: the client reads the end, and can still send.
+// TestBoundedListener_endOfSending closes the sending side of an accepted connection: the client reads the end of the stream, and can still
+// send.
 func TestBoundedListener_endOfSending(t *testing.T) {
 	inner := echotest.ListenLocally(t)
 	listener := NewBoundedListener(inner, Cost, newTestBounds())

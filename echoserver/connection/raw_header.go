@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxEmptyLines is the maximum length of the line breaks that are skipped before a request line, in bytes. net/http skips as many after a
-	// POST.
+	// maxEmptyLines is the maximum length, in bytes, of the line breaks that are skipped before a request line. net/http skips the same length
+	// after a POST.
 	maxEmptyLines = 4
-	// readerSize is the size of the buffer into which net/http reads from a connection, in bytes.
+	// readerSize is the size, in bytes, of the buffer into which net/http reads from a connection.
 	readerSize = 4096
 )
 
@@ -30,11 +30,11 @@ type rawHeader struct {
 	emptyLines []byte // the line breaks that were skipped before the request line
 	begun      bool   // not the first header of its connection
 	isPartial  bool   // its beginning may have been read with the previous request
-	deadlines  int    // how many were set since the previous request
+	deadlines  int    // the number of deadlines set since the previous request
 
 	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
 	hasAhead bool
-	held     byte // like ahead, but net/http does not get it yet: it may be an empty line
+	held     byte // like ahead, but a line break that net/http does not get yet, because it may be an empty line
 	isHeld   bool
 }
 
@@ -50,8 +50,8 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate is called before each piece with the free space in net/http's buffer. While net/http waits for a header, with the first deadline,
-// the buffer is empty except for the byte that was read ahead, or it contains the beginning of the header.
+// locate is called before each piece with the free space in net/http's buffer. While net/http waits for a header, the first deadline
+// applies. The buffer is then empty except for the byte that was read ahead, or it contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
@@ -119,8 +119,8 @@ func (h *rawHeader) isPreface() bool {
 	return h.ended && !h.begun && string(h.data) == preface
 }
 
-// isOf reports whether this is a request's whole header. A client can send requests before it has received the responses to earlier ones;
-// then net/http has read more than one header.
+// isOf reports whether this is a request's whole header. A client can send requests before it has received the responses to earlier
+// requests. net/http has then read more than one header.
 func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false
@@ -156,8 +156,8 @@ func (h *rawHeader) size() HeaderSize {
 	return s
 }
 
-// longestField returns the name of the longest field, truncated to maxLoggedField. The last one may be incomplete. The name is empty if the
-// longest line continues the value of another field, which may be a secret.
+// longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. The name
+// is empty if the longest line continues the value of another field, because the value may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends requests as a whole and in pieces. No byte may get lost, and each response must come from a handler or be reported.
+// FuzzRequests sends requests as a whole and in pieces. No byte may be lost, and each response must come from a handler or be reported.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	f.Add(plain+plain, uint8(3), uint8(30), false)
@@ -59,7 +59,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// TestConnection_emptyLines sends empty lines while a handler has the previous request, when net/http reads one byte.
+// TestConnection_emptyLines sends empty lines while a handler serves the previous request. net/http reads only one byte during that time.
 func TestConnection_emptyLines(t *testing.T) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	for _, pieces := range [][]string{{plain, "\r\n" + plain}, {plain, "\r", "\n" + plain},
@@ -108,8 +108,8 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends pieces to a server. It sends each piece when the previous one has been handled, or while a slow handler still has that
-// one.
+// exchange sends pieces to a server. It sends each piece after the previous piece has been handled, or while a slow handler still serves
+// it.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

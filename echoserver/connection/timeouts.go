@@ -5,9 +5,9 @@ import "time"
 const (
 	// HeaderTimeout is the maximum time for sending an HTTP/1 header, or for a TLS handshake.
 	HeaderTimeout = 10 * time.Second
-	// IdleTimeout is longer than the idle timeout of load balancers, so that the load balancer closes idle connections and not the server.
+	// IdleTimeout is longer than the idle timeout of load balancers, so that the load balancer, not the server, closes idle connections.
 	IdleTimeout = 620 * time.Second
-	// LingerTimeout is the time that the server waits for the end of a rejected request. If it closed the connection earlier, a reset could
-	// destroy the response before it arrives.
+	// LingerTimeout is the time that the server waits for the end of a rejected request. If the server closed the connection earlier, a reset
+	// could discard the response before the client reads it.
 	LingerTimeout = 500 * time.Millisecond
 )

@@ -28,7 +28,7 @@ func (c Controls) Applied() Applied {
 	return a
 }
 
-// Each calls yield with the name and value of each control. A list has several values.
+// Each calls yield with the name and value of each control, and once for each value of a list.
 func (a Applied) Each(yield func(name, value string)) {
 	for _, control := range a {
 		if list, ok := control.value.([]string); ok {
@@ -48,11 +48,11 @@ func (a Applied) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// MarshalJSON implements json.Marshaler: an object of the controls, in their order.
+// MarshalJSON implements json.Marshaler. The result is an object with the controls in their order.
 func (a Applied) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // the caller that encodes the whole does that
+	encoder.SetEscapeHTML(false) // the caller escapes the whole document
 	separator := byte('{')
 	for _, control := range a {
 		if control.isHidden {

@@ -75,7 +75,7 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// requestedBy returns the controls of a request with these headers and this query, or the error from parsing the query.
+// requestedBy returns the controls in a request's headers and query, or the error from parsing the query.
 func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr error, policy Policy) (Controls, error) {
 	if err := c.fromHeaders(headers, policy); err != nil {
 		return c, err
@@ -144,7 +144,7 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 		c.requested.setBytes += len(text)
 	}
 	if c.requested.setHeaders > maxSetHeaders || c.requested.setBytes > maxSetBytes {
-		return fmt.Errorf("a request can set up to %d headers of together %d bytes", maxSetHeaders, maxSetBytes)
+		return fmt.Errorf("a request can set up to %d headers with a total of %d bytes", maxSetHeaders, maxSetBytes)
 	}
 	added := make([]Header, len(values))
 	for i, text := range values {
@@ -164,8 +164,8 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 // StatusOrOK returns the status, which is 200 if no control sets it.
 func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
 
-// Consistent returns an error if the defaults contradict each other. Only a fixed body may have any Content-Type, because the echo
-// contains what clients send.
+// Consistent returns an error if the defaults contradict each other. A fixed body may have any Content-Type. The echo may not, because it
+// contains data from clients.
 func (c *Controls) Consistent() error {
 	for _, each := range c.Headers {
 		if c.Body == "" && strings.EqualFold(each.Name, "Content-Type") {

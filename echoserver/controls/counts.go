@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxKeys is the maximum number of keys of failed requests that are remembered.
+	// maxKeys is the maximum number of remembered keys of failed requests.
 	maxKeys = 1024
 	// countMemory is the time for which a key is remembered after its first failure.
 	countMemory = 5 * time.Minute
@@ -33,12 +33,12 @@ type count struct {
 	count int
 }
 
-// NewCounts returns counts without a key.
+// NewCounts returns empty counts.
 func NewCounts() *Counts {
 	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
 }
 
-// key identifies a request and its retries: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query and
+// key identifies a request and its retries: by the X-Request-Id, which proxies preserve when they retry, or else by method, path, query and
 // client. The key is a hash because a query can be long. number is the number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
@@ -83,6 +83,6 @@ func (c *Counts) Next(key uint64) int {
 }
 
 func countOf(element *list.Element) *count {
-	count, _ := element.Value.(*count) // the list has no others
+	count, _ := element.Value.(*count) // the list holds no other type
 	return count
 }

@@ -45,14 +45,14 @@ func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*h
 	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
-// For returns the controls that apply to a request. If the request's controls are not valid, it returns an error with the reason.
+// For returns the controls that apply to a request. If the request's controls are not valid, For returns an error with the reason.
 func (c *Chooser) For(r *http.Request) (Controls, error) {
 	desired, err := c.defaults.with(r, c.policy)
 	if err != nil {
 		return desired, err
 	}
 	if desired.Handshake {
-		return desired, errors.New("handshake: only a WebSocket has one, at a path that ends in /-/ws")
+		return desired, errors.New("handshake: applies only to a WebSocket, at a path that ends in /-/ws")
 	}
 	return c.decide(r, desired), nil
 }
@@ -75,7 +75,7 @@ func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	return c.chosen(desired)
 }
 
-// applies decides at random, and from the number of earlier requests with the same key, whether a fault applies to a request.
+// applies decides whether a fault applies to a request, at random and from the number of earlier requests with the same key.
 func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
 	if percentage != 0 && c.Random(100) >= int64(percentage) {
 		return false
@@ -111,13 +111,13 @@ func (c *Controls) apply(f *Fault, number int) {
 // checkRequestedFault completes a request's controls that define a fault. It returns an error if they contradict each other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
-		return errors.New("connection reset sends no response: it excludes status")
+		return errors.New("connection reset sends no response, so it excludes status")
 	}
 	if c.requests("failures") && !c.requests("status", "delay", "connection") {
 		c.Status = http.StatusServiceUnavailable
 	}
 	if c.requests("percentage") && len(c.requested.names) == 1 {
-		return errors.New("percentage is the share of requests to which other controls apply, such as status=503: there are none")
+		return errors.New("percentage is the share of requests to which other controls apply, such as status=503; there are no others")
 	}
 	return nil
 }

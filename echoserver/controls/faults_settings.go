@@ -59,7 +59,7 @@ func decodeStrictly(data []byte, target any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something after the list")
+		return errors.New("there is unexpected data after the list")
 	}
 	return nil
 }

@@ -12,19 +12,19 @@ import (
 type Policy string
 
 const (
-	// Safe allows no control that could change what a cache, a proxy or a browser does for others.
+	// Safe allows no control that could make a cache, a proxy or a browser affect other clients.
 	Safe Policy = "Safe"
-	// Full allows everything except what browsers store. It is for private networks.
+	// Full allows all controls except headers that browsers store. It is for private networks.
 	Full Policy = "Full"
 	// None ignores all controls in requests.
 	None Policy = "None"
 )
 
-// needsFull describes how to allow what Safe rejects.
+// needsFull describes how to allow the controls that Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// parseStatus parses a status. Unless the policy is Full, it rejects the statuses that make clients show the login prompt of a proxy or a
-// network.
+// parseStatus parses a status. Unless the policy is Full, it rejects the statuses with which a proxy or a network makes clients show a
+// login prompt.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if err != nil {
@@ -37,17 +37,17 @@ func (p Policy) parseStatus(text string) (int, error) {
 	return status, nil
 }
 
-// parseConnection parses a connection fault. Unless the policy is Full, it rejects all of them: gateways stop sending requests to a server
-// whose connections break, so that one request could cut other clients off from it.
+// parseConnection parses a connection fault. Unless the policy is Full, it rejects all connection faults. Gateways stop sending requests to
+// a server if its connections break, so one request could cut off other clients from the server.
 func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	if p != Full {
-		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
+		return "", errors.New("a request cannot break the connection, because gateways stop using a server that breaks connections; " + needsFull)
 	}
 	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
 }
 
 // parseEarlyHints parses the early-hints control. Unless the policy is Full, it rejects a response with status 103. A proxy that does not
-// know this status can mistake what follows for the response to the next request, which may be another client's.
+// know this status can mistake the final response for the response to the next request, which may come from another client.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
@@ -55,8 +55,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that no proxy, cache or
-// browser is known to act upon in a manner that affects other clients. The name is canonical.
+// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows a header only if no proxy, cache or
+// browser is known to act upon the header in a manner that affects other clients. The name is canonical.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -67,8 +67,8 @@ func (p Policy) checkHeader(h Header) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%.100s cannot be set by a request: allowed are Content-Language, Content-Type, Location, Retry-After, and names "+
-		"such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
+	return fmt.Errorf("%.100s cannot be set by a request: allowed headers are Content-Language, Content-Type, Location, Retry-After and "+
+		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
 }
 
 // isLocalPath reports whether every client interprets a Location as a path on the same origin: browsers ignore tabs, and treat a backslash
@@ -78,9 +78,9 @@ func isLocalPath(location string) bool {
 	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
 }
 
-// isOwnName reports whether the canonical name of a header has no meaning to any known software. The names that proxies, content delivery
-// networks and frameworks act upon also begin with X-, and no list of them is complete. They nearly always have several words after X-,
-// such as X-Accel-Redirect. So isOwnName accepts a single word that is not known, and any words after one of a few prefixes.
+// isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks and
+// frameworks act upon names that also begin with X-, and no list of these names is complete. They nearly always have several words after
+// X-, such as X-Accel-Redirect. So isOwnName accepts a single word that is not known, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
@@ -114,7 +114,7 @@ func isAlphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// withoutCaching returns headers without those that let caches store a response.
+// withoutCaching returns only the headers that do not let caches store a response.
 func withoutCaching(headers []Header) []Header {
 	if !slices.ContainsFunc(headers, letsCache) {
 		return headers

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// queryControls returns a query's parameters that are controls, by their names without prefix, or nil if there are none. Other parameters
-// may be malformed; it does not split them, because there can be very many.
+// queryControls returns the controls among a query's parameters, by their names without prefix, or nil if there are none. Other parameters
+// may be malformed. queryControls does not split them, because there can be very many.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter
@@ -30,7 +30,7 @@ func queryControls(query string) (url.Values, error) {
 	return given, nil
 }
 
-// beginsWithPrefix reports whether a query begins with the prefix of controls, whose characters may be escaped.
+// beginsWithPrefix reports whether a query begins with the prefix of controls. The characters of the prefix may be escaped.
 func beginsWithPrefix(query string) bool {
 	for i := range len(queryPrefix) {
 		if query == "" {

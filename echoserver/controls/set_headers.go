@@ -6,7 +6,7 @@ import (
 )
 
 // SetHeaders sets the headers that the controls specify. They replace the server's headers, except for Vary: the response always depends on
-// what the server lists there. Vary remains one line, because nginx before 1.23 obeys only the last line.
+// the headers that the server lists in Vary. Vary remains one line, because nginx before 1.23 obeys only the last line.
 func (c *Controls) SetHeaders(target http.Header) {
 	for _, each := range c.Headers {
 		if !isVary(each) {

@@ -9,7 +9,7 @@ import (
 // control is a row of the table of controls.
 type control struct {
 	name string
-	// set sets the control to the request's values, as far as the policy allows. It is nil if a request cannot set the control.
+	// set sets the control to the request's values, as far as the policy allows. set is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
 	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise it returns
 	// nil.
@@ -18,8 +18,8 @@ type control struct {
 	repeats bool
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
-	// varies reports whether Vary names the control's header. It omits percentage and early-hints, which change nothing without another
-	// control: nginx does not cache a response whose Vary is longer than 128 bytes.
+	// varies reports whether Vary names the control's header. To keep Vary short, it omits percentage and early-hints, which change nothing
+	// without another control: nginx does not cache a response if Vary is longer than 128 bytes.
 	varies bool
 }
 

@@ -43,8 +43,8 @@ func (c *Client) hideRedacted(r *Redaction) {
 	}
 }
 
-// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded:
-// proxies that set the latter nearly always set the former too, and proxies that set only the former forward a spoofed Forwarded.
+// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded: proxies
+// that set Forwarded nearly always set X-Forwarded-For too, and proxies that set only X-Forwarded-For forward a spoofed Forwarded.
 func (c *Client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor

@@ -16,7 +16,7 @@ type ForwardedPair struct {
 }
 
 const (
-	// maxChain is the maximum number of elements of a forwarding header that are shown.
+	// maxChain is the maximum number of elements that are shown of a forwarding header.
 	maxChain = 100
 	// maxParametersOfElement is the maximum number of parameters of an element. The RFC defines four.
 	maxParametersOfElement = 16
@@ -41,7 +41,8 @@ func parseForwardedFor(values []string) []string {
 }
 
 // parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any element is invalid or there are more than
-// maxChain, because a partial chain would be misleading. An element without a known parameter counts: its proxy hides what precedes it.
+// maxChain elements, because a partial chain would be misleading. An element without a known parameter counts, because its proxy hides the
+// elements before it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {

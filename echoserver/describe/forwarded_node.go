@@ -24,7 +24,7 @@ func parseNode(text string) (netip.Addr, bool) {
 }
 
 // isNode reports whether a string is a Forwarded node: an address, "unknown" or an obfuscated identifier, with or without a port (RFC 7239,
-// 6). Without brackets, the last colon of an IPv6 address could be the one before a port.
+// 6). Without brackets, the last colon of an IPv6 address could be the colon before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
 	if hasPort && !isPort(port) && !isObfuscated(port) {

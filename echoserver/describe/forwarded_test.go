@@ -68,7 +68,7 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Some proxies write the invalid ones, or other
+// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Some proxies write the invalid elements, or other
 // implementations reject them.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{

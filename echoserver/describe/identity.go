@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Identity describes the server's pod and where it runs. The operator sets these environment variables; the response includes no others.
+// Identity describes the server's pod and where it runs. The operator sets its environment variables. The response includes no other
+// variables.
 type Identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
 	Service   string `json:"service,omitempty"`
 	Pod       string `json:"pod,omitempty"`
-	// The response includes these in the group "server".
+	// The response includes these fields in the group "server".
 	Node   string            `json:"-"`
 	PodIP  string            `json:"-"`
 	HostIP string            `json:"-"`
@@ -41,15 +42,15 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information from
-// the Echo's author remains.
+// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information that
+// the Echo's author provides remains.
 func (a *Response) hideIdentity() {
 	a.Identity = Identity{}
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
 }
 
-// hideProxies removes the remote address and, unless a trusted proxy reports it, the client's address. Without a trusted proxy, both can be
-// the address of a proxy in the cluster.
+// hideProxies removes the remote address. It also removes the client's address, unless a trusted proxy reports that address. Without a
+// trusted proxy, both can be the address of a proxy in the cluster.
 func (c *Client) hideProxies(trusted []netip.Prefix) {
 	remote, _ := parseNode(c.Remote)
 	address, ok := parseNode(c.Address)

@@ -31,8 +31,8 @@ func NewPages() Pages {
 	return Pages{Echo: newPage(echoPage), WebSocket: newPage(webSocketPage)}
 }
 
-// page is a static document with a placeholder for data. Its policy allows a browser to execute only the page's script, and to connect only
-// to this server.
+// page is a static document with a placeholder for data. Its Content-Security-Policy allows a browser to execute only the page's script,
+// and to connect only to this server.
 type page struct {
 	head, tail string
 	Policy     string
@@ -58,7 +58,7 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, and the length of the whole. The data must be JSON without characters that have a meaning in HTML.
+// With returns the page with data, and the total length. The data must be JSON without characters that have a meaning in HTML.
 func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }

@@ -65,7 +65,7 @@ func TestNewPage(t *testing.T) {
 	}
 }
 
-// TestPageWithData inserts text that could close the data's element into a page, and reads it back.
+// TestPageWithData inserts text into a page that could close the data's element, and reads the text back.
 func TestPageWithData(t *testing.T) {
 	page := newPage(`<script id="data"></script>`)
 	for name, c := range map[string]struct{ text, forbidden string }{
@@ -132,7 +132,7 @@ func rendered(t *testing.T, p *page, data []byte) string {
 	return string(document)
 }
 
-// digestOf returns the source expression for an element, independently of the program's own calculation.
+// digestOf returns the source expression for an element, calculated independently of the program.
 func digestOf(t *testing.T, document, element string) string {
 	t.Helper()
 	all := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(document, -1)

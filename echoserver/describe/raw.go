@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of values that are listed because they are not UTF-8. All fields of a header and a trailer fit. A query's
+	// maxRaw is the maximum number of listed values that are not UTF-8. All fields of a header and a trailer fit into the list. A query's
 	// parameters may not fit, but the path contains them.
 	maxRaw = 250
-	// rawCost is the size that a value in this list adds to a response, in bytes, not counting its name and the value itself.
+	// rawCost is the size, in bytes, that each value in this list adds to a response, in addition to the name and the value itself.
 	rawCost = 80
 )
 
@@ -22,8 +22,8 @@ const (
 type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
-	Index      int    `json:"index"`  // among the values that are shown under the name
-	Base64     []byte `json:"base64"` // null if there is only a name
+	Index      int    `json:"index"`  // among the shown values with this name
+	Base64     []byte `json:"base64"` // null if there is a name but no value
 	NameBase64 []byte `json:"nameBase64,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (l *RawList) Add(where, value string) {
 	}
 }
 
-// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields whose names are UTF-8: JSON would merge two
+// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names: JSON would merge two
 // names that differ only in invalid bytes.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
@@ -69,7 +69,7 @@ func (l *RawList) append(raw Raw) {
 	}
 }
 
-// mostRaw returns an upper bound for the number of a request's values that are listed.
+// mostRaw returns an upper bound for the number of listed values of a request.
 func mostRaw(r *http.Request) int {
 	most := countRaw(r.Header) + countRaw(r.Trailer) + strings.Count(r.URL.RawQuery, "%")
 	for _, text := range []string{r.RequestURI, r.Host, r.Method} {
@@ -102,7 +102,7 @@ func countRaw(fields map[string][]string) (count int) {
 // validText returns a string with U+FFFD in place of each byte that is not UTF-8, as in JSON.
 func validText(text string) string { return strings.Map(validRune, text) }
 
-// validRune is for functions that map characters: they call it with U+FFFD for each byte that is not UTF-8.
+// validRune is a mapping for functions such as strings.Map, which call it with U+FFFD for each byte that is not UTF-8.
 func validRune(r rune) rune { return r }
 
 // String returns the value as the page shows it.

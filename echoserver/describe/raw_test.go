@@ -64,7 +64,7 @@ func TestRawList_bound(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates nothing for a request without any.
+// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates nothing if a request contains none.
 func TestPlainRequestsAreNotListed(t *testing.T) {
 	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
 		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
@@ -81,7 +81,7 @@ func TestPlainRequestsAreNotListed(t *testing.T) {
 	}
 }
 
-// FuzzRaw describes arbitrary requests, and restores the original values from the shown and the listed ones.
+// FuzzRaw describes arbitrary requests, and restores the original values from the shown and the listed values.
 func FuzzRaw(f *testing.F) {
 	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&%E8=1&%E9=2")
 	f.Add("/", "\xff", "\uFFFD", "\xff=\xfe&\uFFFD=1&%ff&")
@@ -90,7 +90,7 @@ func FuzzRaw(f *testing.F) {
 		r := &http.Request{RequestURI: path, URL: &url.URL{RawQuery: query}, Header: http.Header{name: {"a", value}}}
 		a := Response{Path: path, Headers: r.Header, Request: Request{Query: values}}
 		if strings.Count(query, "&") >= maxParameters {
-			return // Describe does not parse as many
+			return // Describe does not parse that many
 		}
 		a.listRaw()
 		if len(a.Request.Raw) > mostRaw(r) {
@@ -132,7 +132,7 @@ func restored(list RawList, where string, shown map[string][]string) map[string]
 	return fields
 }
 
-// TestRaw_String compares the text of a value with the page, which shows the JSON names in their order.
+// TestRaw_String compares the text of a value with the page, which shows the JSON names in the same order.
 func TestRaw_String(t *testing.T) {
 	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte{}, NameBase64: []byte("\xff")}
 	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=; nameBase64=/w==`; got != want {

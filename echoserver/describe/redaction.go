@@ -11,14 +11,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Redaction decides which request headers contain secrets, whose values the response does not include.
+// Redaction decides which request headers contain secrets. The response does not include the values of these headers.
 type Redaction struct {
 	off   bool
-	names []string // additional ones, canonical
+	names []string // additional names, in canonical form
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects names with quotes, asterisks and the
-// like: HTTP allows them, but whoever writes them here means something else.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects names with quotes, asterisks and
+// similar characters: HTTP allows them, but in this setting they are a mistake.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil
@@ -46,7 +46,7 @@ func (r *Redaction) hides(name string) bool {
 // Adds reports whether the settings redact a header that is not redacted by default. The name is canonical.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
-// Apply returns a copy of headers with redacted values, or headers itself if it contains nothing to redact. The names are canonical.
+// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The names are canonical.
 func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false

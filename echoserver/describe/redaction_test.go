@@ -32,7 +32,7 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
-// TestRedactedNames checks each header that is redacted without a setting, and some that resemble them.
+// TestRedactedNames checks each header that is redacted by default, and some headers with similar names.
 func TestRedactedNames(t *testing.T) {
 	names, err := ParseRedaction(" ,")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestRedactedNames(t *testing.T) {
 	}
 }
 
-// TestRedactedSchemes checks that a scheme is shown only if it really is one: anything else may be part of the secret.
+// TestRedactedSchemes checks that only known authentication schemes are shown: any other word may be part of the secret.
 func TestRedactedSchemes(t *testing.T) {
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	for value, want := range map[string]string{
@@ -78,7 +78,8 @@ func TestRedactedSchemes(t *testing.T) {
 	}
 }
 
-// TestRedactionAllocatesNothing examines the headers of a request without secrets: every request pays for this examination.
+// TestRedactionAllocatesNothing examines the headers of a request without secrets, because every request incurs the cost of this
+// examination.
 func TestRedactionAllocatesNothing(t *testing.T) {
 	var redaction Redaction
 	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},

@@ -33,8 +33,8 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// isSecretWord reports whether a word means a secret, in any case and number. The word "key" does so after certain other words, such as
-// "api".
+// isSecretWord reports whether a word means a secret, in upper or lower case, singular or plural. The word "key" means a secret after
+// certain other words, such as "api".
 func isSecretWord(word, previous string) bool {
 	var buffer [maxSecretWord]byte
 	switch lower := lowerEnd(buffer[:], word); string(lower) {
@@ -71,7 +71,7 @@ func isWordOfKey(lower []byte) bool {
 	return false
 }
 
-// lowerEnd returns the end of a word, as much as fits into the buffer, in lower case and without the plural s.
+// lowerEnd returns the end of a word in lower case and without the plural s, truncated to the size of the buffer.
 func lowerEnd(buffer []byte, word string) []byte {
 	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
 	for i, c := range buffer[:n] {

@@ -16,18 +16,18 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// maxParameters is the maximum number of query parameters that the response shows parsed.
+// maxParameters is the maximum number of parsed query parameters that the response shows.
 const maxParameters = 200
 
-// Response is the response that describes a request. The top-level fields have the same meaning as in the echo server of the Gateway API
-// conformance suite, whose client can parse the response. This server adds the groups. Empty fields are omitted.
+// Response is the response that describes a request. The top-level fields have the same meaning as in the Gateway API conformance suite's
+// echo server, so the suite's client can parse the response. The groups exist only in this server. Empty fields are omitted.
 type Response struct {
 	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`
 	Method  string              `json:"method"`
 	Proto   string              `json:"proto"`
 	Headers map[string][]string `json:"headers"`
-	Port    string              `json:"httpPort"` // on which the server listens
+	Port    string              `json:"httpPort"` // the port on which the server listens
 	Identity
 	TLS     *TLS             `json:"tls,omitempty"`
 	Request Request          `json:"request"`
@@ -61,7 +61,7 @@ type Server struct {
 }
 
 // headerNames returns the field names in an HTTP/1 request's header in the order and case in which they were sent. A line that continues a
-// value has no name: the text before its colon may be part of a secret.
+// value yields no name, because the text before its colon may be part of a secret.
 func headerNames(r *http.Request) []string {
 	c := connection.Of(r)
 	if c == nil {
@@ -104,7 +104,7 @@ func (d *Describer) Client(r *http.Request) Client {
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
-		query, _ = url.ParseQuery(r.URL.RawQuery) // the path contains what cannot be parsed
+		query, _ = url.ParseQuery(r.URL.RawQuery) // the path contains the parameters that cannot be parsed
 	}
 	a := &Response{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// maxIndented is the maximum size of JSON that is indented, in bytes: people do not read longer JSON, and indentation takes as long as
+// maxIndented is the maximum size of JSON that is indented, in bytes: people do not read longer JSON, and indenting takes as long as
 // encoding.
 const maxIndented = 16 << 10
 
@@ -16,7 +16,7 @@ const maxIndented = 16 << 10
 func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "") }
 
 // IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. In most cases, the size of the
-// described data, in bytes, already shows that it would be.
+// described data, in bytes, already shows that the result would be too long.
 func (a *Response) IndentedJSON(described int64) []byte {
 	if described > maxIndented {
 		return a.CompactJSON(false)
@@ -37,8 +37,8 @@ func (a *Response) encode(forHTML bool, indent string) []byte {
 	return b.Bytes()
 }
 
-// MaxBytes returns the maximum size of the description of a request with a body, in bytes. JSON needs up to six bytes for one byte, the
-// description contains query parameters twice, and it lists the values that are not UTF-8.
+// MaxBytes returns the maximum size of the description of a request with a body, in bytes. JSON needs up to six bytes for one byte. The
+// description contains query parameters twice, and lists the values that are not UTF-8.
 func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
 	const escape = 6
 	return escape*(e.DescribedSize(b)+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r))

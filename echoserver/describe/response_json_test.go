@@ -45,13 +45,13 @@ func fullResponse(t testing.TB) Response {
 		Applied: desired.Applied()}
 }
 
-// decodedResponse is a decoded response. The controls that were applied to it have no type of their own.
+// decodedResponse is a decoded response. The applied controls do not have their own type.
 type decodedResponse struct {
 	Response
 	Applied map[string]any `json:"applied"`
 }
 
-// TestResponse_JSON writes a response in which every text needs escapes in each form, and reads it back.
+// TestResponse_JSON writes a response in each form and reads it back. Every text in the response needs escapes.
 func TestResponse_JSON(t *testing.T) {
 	want := fullResponse(t)
 	for name, data := range map[string][]byte{"compact": want.CompactJSON(false), "for HTML": want.CompactJSON(true),

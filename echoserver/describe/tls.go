@@ -55,7 +55,7 @@ func describeCertificate(state *tls.ConnectionState) *Certificate {
 		AlternativeNames: alternativeNames(leaf), SHA256: hex.EncodeToString(digest[:]), Verified: len(state.VerifiedChains) > 0}
 }
 
-// alternativeNames returns the subject alternative names with their kinds, as OpenSSL names them.
+// alternativeNames returns the subject alternative names with their types, in the form that OpenSSL uses.
 func alternativeNames(leaf *x509.Certificate) (names []string) {
 	for _, each := range leaf.DNSNames {
 		names = append(names, "DNS:"+each)
@@ -89,7 +89,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a string that a client chose. It quotes the text if a character in it needs an escape.
+// printable returns a client's text. It quotes the text if a character needs an escape.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

@@ -13,7 +13,7 @@ type Trace struct {
 	Sampled  bool   `json:"sampled"`
 }
 
-// parseTraceparent returns nil if there is no traceparent, several, or a malformed one, as the standard requires.
+// parseTraceparent parses a traceparent. As the standard requires, it returns nil if there is none, more than one, or a malformed one.
 func parseTraceparent(values []string) *Trace {
 	if len(values) != 1 {
 		return nil

@@ -57,7 +57,7 @@ func TestParseTrustedProxiesRefuses(t *testing.T) {
 	}
 }
 
-// TestTrustedSpellings sends a request from 10.1.2.9 through a proxy that is trusted in several spellings.
+// TestTrustedSpellings trusts the proxy 10.1.2.9 in several spellings, and sends a request through the proxy.
 func TestTrustedSpellings(t *testing.T) {
 	for _, spelling := range []string{"10.1.2.9", "::ffff:10.1.2.9", "10.0.0.0/8", "10.1.2.3/8", "::ffff:10.0.0.0/104", "::ffff:0:0/96",
 		" 10.1.2.9/32 ,"} {

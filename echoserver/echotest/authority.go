@@ -48,7 +48,7 @@ func CertificateTemplate(name string) *x509.Certificate {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 }
 
-// sign signs a new key. An authority without a certificate signs its own.
+// sign signs a new key. An authority without a certificate signs its own certificate.
 func (a *Authority) sign(t testing.TB, template *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -91,8 +91,7 @@ func (i Issued) Pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// SecretVolume is a directory that is updated in the same manner as the kubelet updates a Secret's volume: all files at once, using a
-// symbolic link.
+// SecretVolume is a directory that is updated as the kubelet updates a Secret's volume: a symbolic link replaces all files at once.
 type SecretVolume struct {
 	Folder  string
 	version int

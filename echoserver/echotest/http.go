@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Clients returns a client for each protocol that the server speaks.
+// Clients returns a client for each protocol that the server supports.
 func Clients(t *testing.T) map[string]*http.Client {
 	t.Helper()
 	h1, h2 := &http.Transport{}, &http.Transport{Protocols: OnlyHTTP2()}
@@ -19,7 +19,7 @@ func Clients(t *testing.T) map[string]*http.Client {
 	return map[string]*http.Client{"HTTP/1.1": {Transport: h1, Timeout: 2 * Patience}, "HTTP/2.0": {Transport: h2, Timeout: 2 * Patience}}
 }
 
-// OnlyHTTP2 makes clients use HTTP/2 without TLS.
+// OnlyHTTP2 returns the protocols for clients that use HTTP/2 without TLS.
 func OnlyHTTP2() *http.Protocols {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
@@ -111,5 +111,5 @@ func Payload(size int) string {
 	return text.String()[:size]
 }
 
-// Unsized hides a body's length, so that the request is chunked.
+// Unsized hides a body's length, so that the client sends the body in chunks.
 type Unsized struct{ io.Reader }

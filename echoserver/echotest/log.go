@@ -11,7 +11,7 @@ import (
 // Quiet returns a log that discards all lines.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Patience is the time for which a test waits for an expected result.
+// Patience is the maximum time that a test waits for an expected result.
 const Patience = 30 * time.Second
 
 // Until waits until done returns true. The test fails if that takes too long.
@@ -38,7 +38,7 @@ func (b *LockedBuffer) Write(p []byte) (int, error) {
 	return b.data.Write(p)
 }
 
-// String returns what was written.
+// String returns the written text.
 func (b *LockedBuffer) String() string {
 	b.Mutex.Lock()
 	defer b.Mutex.Unlock()

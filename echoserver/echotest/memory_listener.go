@@ -53,7 +53,7 @@ func (l *MemoryListener) Dial(t *testing.T) net.Conn {
 	select {
 	case l.Connections <- far:
 	case <-l.Closed:
-		t.Fatal("the server does not listen any more")
+		t.Fatal("the server no longer listens")
 	}
 	return near
 }

@@ -22,7 +22,7 @@ const (
 	MaxShown = 64 << 10
 	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. For a shorter body, the limit is requestTimeout.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is the number of copies of the beginning of a body in memory, in addition to the response: as read, and as text.
+	// bodyFactor is the number of copies of a body's beginning that memory holds in addition to the response: as read, and as text.
 	bodyFactor = 2
 	// restBuffer is the size of the buffer for the rest of a body, in bytes.
 	restBuffer = 8 << 10
@@ -77,8 +77,8 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most MaxShown bytes. It acquires their memory from the budget as they arrive, because clients may announce more
-// than they send.
+// readBeginning reads at most MaxShown bytes. It acquires memory from the budget as the bytes arrive, because clients may announce more
+// bytes than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
 	for {

@@ -17,8 +17,8 @@ const (
 // LimitDelays is the reason that metrics report for ErrTooManyDelays.
 const LimitDelays = "delays"
 
-// ErrTooManyDelays reports that MaxWaiting responses are delayed already.
-var ErrTooManyDelays = fmt.Errorf("%d responses are delayed already", MaxWaiting)
+// ErrTooManyDelays reports that MaxWaiting responses are already delayed.
+var ErrTooManyDelays = fmt.Errorf("%d responses are already delayed", MaxWaiting)
 
 // Delays delays responses.
 type Delays struct {

@@ -23,10 +23,10 @@ type Exchange struct {
 	reserved   int64                  // bytes that were acquired from Pool
 	HeaderSize int64                  // of the request, including its trailer, in bytes
 	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
-	OverBudget bool                   // aborted without a response and a log line, because their memory is not accounted for
+	OverBudget bool                   // aborted without a response or a log line, because the memory for them is not accounted for
 	Status     int                    // 0 before the response
 	written    int64
-	// GRPCStatus is the name of a gRPC call's status; empty for other requests.
+	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
 }
 
@@ -44,7 +44,7 @@ func (e *Exchange) Acquire(bytes int64) bool {
 	return ok
 }
 
-// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves.
+// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves free.
 func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	ok := e.Pool.Acquire(bytes)
 	if ok {
@@ -53,7 +53,7 @@ func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	return ok
 }
 
-// DescribedSize returns the size of the request data that a response with its description contains, in bytes.
+// DescribedSize returns the size, in bytes, of the request data in a response that describes the request.
 func (e *Exchange) DescribedSize(b *Body) int64 {
 	if b == nil {
 		return e.HeaderSize
@@ -61,7 +61,7 @@ func (e *Exchange) DescribedSize(b *Body) int64 {
 	return e.HeaderSize + int64(len(b.Data))
 }
 
-// Release releases a part of the acquired bytes.
+// Release releases some of the acquired bytes.
 func (e *Exchange) Release(bytes int64) {
 	bytes = min(max(0, bytes), e.reserved)
 	e.reserved -= bytes

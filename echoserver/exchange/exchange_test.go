@@ -14,7 +14,7 @@ func TestRequestIDs(t *testing.T) {
 	generated, seen := regexp.MustCompile("^[89a-f][0-9a-f]{15}$"), map[string]bool{}
 	for name, c := range map[string]struct {
 		headers http.Header
-		taken   string // empty: generated
+		taken   string // empty if the server generates the ID
 	}{
 		"none":                 {nil, ""},
 		"empty":                {http.Header{"X-Request-Id": {""}}, ""},

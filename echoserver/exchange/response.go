@@ -18,7 +18,8 @@ const (
 	Sandbox = "default-src 'none'; sandbox"
 )
 
-// SetSecurityHeaders sets the headers of every response. The names are already canonical, so it does not call Set, which is slower.
+// SetSecurityHeaders sets the security headers that every response has. The names are already canonical, so it does not call Set, which is
+// slower.
 func SetSecurityHeaders(header http.Header) {
 	values := []string{"no-store", "nosniff", Sandbox}
 	header["Cache-Control"] = values[0:1:1]
@@ -43,7 +44,7 @@ func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	return false
 }
 
-// SetDeadlines sets the deadlines of an exchange; the zero time means none. If it fails, reading and writing fail too.
+// SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If SetDeadlines fails, reading and writing fail too.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
 	controller := http.NewResponseController(w)
 	_ = controller.SetReadDeadline(deadline)

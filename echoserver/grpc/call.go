@@ -23,16 +23,16 @@ const (
 	messageTimeout = 30 * time.Second
 	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute
-	// messageFactor is the memory that a message holds, as a multiple of its size: as received, which takes up to twice its size, and as
-	// decoded or as a response.
+	// messageFactor is the memory that a message holds, as a multiple of its size. The received message takes up to twice its size, and the
+	// decoded message or the response takes its size again.
 	messageFactor = 3
-	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size: in the message and as sent. Every
-	// second byte can need three bytes, and all values are listed again if they are not UTF-8.
+	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size. The description exists twice: in the
+	// message and as sent. Every second byte can need three bytes, and values that are not UTF-8 are listed again.
 	descriptionFactor = 6
 	// callCost is the memory that a call holds in addition to its request, in bytes: Connect's state, and a deeper stack.
 	callCost = 8 << 10
-	// streamCost is the memory that a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the server to
-	// stop.
+	// streamCost is the memory, in bytes, that a stream holds in addition to its call: a stream lasts long, and has a goroutine that waits for
+	// the server to stop.
 	streamCost = 8 << 10
 	// prefixSize is the size of the prefix of a message, in bytes.
 	prefixSize = 5
@@ -55,7 +55,7 @@ type call struct {
 
 	received  int64 // bytes since the previous message
 	acquired  int64 // bytes acquired for the message
-	isWriting bool  // whether anything was written since the last Flush
+	isWriting bool  // whether anything has been written since the last Flush
 	isHandled bool  // whether a service handled it; if Connect rejects a request itself, err does not contain the reason
 	err       error
 }
@@ -68,7 +68,8 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// end cancels the call's context. Over HTTP/1.1, net/http then reads what the client still sends, and writes the end of the response.
+// end cancels the call's context. Over HTTP/1.1, net/http then reads the data that the client still sends, and writes the end of the
+// response.
 func (c *call) end() {
 	c.cancel(nil)
 	c.watching.Wait()
@@ -195,7 +196,7 @@ func (c *call) Write(data []byte) (int, error) {
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected
-	// If the deadline passed while nothing is sent, it would also reset the stream.
+	// A deadline that passes while nothing is being sent would also reset the stream.
 	_ = c.controller.SetWriteDeadline(time.Time{})
 	c.isWriting = false
 }

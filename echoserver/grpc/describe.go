@@ -41,7 +41,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	return described, nil
 }
 
-// acquireDescription acquires the memory for a description that the cost of the request does not already include.
+// acquireDescription acquires the memory for a description, except the part that the cost of the request already includes.
 func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }

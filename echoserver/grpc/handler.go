@@ -29,7 +29,7 @@ const (
 	maxMessage = 1 << 20
 	// maxShortMessage is the maximum size of a message to health and reflection, in bytes. Their responses repeat the message.
 	maxShortMessage = 4 << 10
-	// maxQuoted is the maximum size of a client's value that an error contains, in bytes.
+	// maxQuoted is the maximum size, in bytes, of a client's value in an error.
 	maxQuoted = 128
 
 	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
@@ -51,14 +51,14 @@ func IsCall(r *http.Request) bool {
 	return r.Header.Get("Connect-Protocol-Version") != ""
 }
 
-// IsHealthCheck reports whether a request is a probe, which is not logged.
+// IsHealthCheck reports whether a request is a health check. Health checks are not logged.
 func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
 
 // Metrics counts calls, controls and rejections.
 type Metrics interface {
-	// Called counts a call by its method, or "other" if the method is unknown, and by the name of its status.
+	// Called counts a call by its method and the name of its status. The method is "other" if it is unknown.
 	Called(method, status string)
 	// Applied counts a control that changed a response.
 	Applied(control string)
@@ -66,7 +66,7 @@ type Metrics interface {
 	Rejected(reason string)
 }
 
-// Config contains what calls need from the server.
+// Config contains the settings and the state of the server that calls need.
 type Config struct {
 	Describer *describe.Describer
 	Delay     time.Duration // the default delay of responses
@@ -123,7 +123,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer c.end()
-	_ = c.controller.EnableFullDuplex() // otherwise a response over HTTP/1.1 would wait for the whole request; HTTP/2 is always full-duplex
+	_ = c.controller.EnableFullDuplex() // otherwise a response over HTTP/1.1 waits for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
 	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
 	label := "other"
@@ -155,8 +155,8 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called by Connect before it reads a call's first message. It returns the call's context, which ends at the client's deadline
-// and, if the call is a stream, when the server stops.
+// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline and, if
+// the call is a stream, when the server stops.
 func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.cause = func() error { return context.Cause(ctx) }

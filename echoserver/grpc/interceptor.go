@@ -6,7 +6,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// callInterceptor implements the methods that Connect calls when it has read a message.
+// callInterceptor implements the methods that Connect calls after it has read a message.
 type callInterceptor struct{}
 
 // WrapUnary implements connect.Interceptor.
@@ -33,7 +33,7 @@ func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 	return next
 }
 
-// handled returns the error that ends a call that a service has handled.
+// handled returns the error with which a call ends after a service has handled it.
 func (c *call) handled(err error) error {
 	if cause := c.cause(); cause != nil {
 		err = callError(cause)
@@ -51,8 +51,8 @@ type callConn struct {
 	call *call
 }
 
-// Receive implements connect.StreamingHandlerConn. If the client sends only one message, Connect calls it twice to make sure that there is
-// no other message. The memory of the message remains acquired.
+// Receive implements connect.StreamingHandlerConn. If the client may send only one message, Connect calls Receive a second time to make
+// sure that no other message follows. The memory of the message then remains acquired.
 func (c *callConn) Receive(message any) error {
 	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
 		c.call.releaseMessage()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxCauses is the maximum number of causes that are kept until their frames are sent.
+// maxCauses is the maximum number of causes that are stored until their frames are sent.
 const maxCauses = 64
 
 // causes holds the HTTP/2 errors that net/http has counted but not yet sent. net/http does not report on which connection they occurred.
@@ -21,7 +21,7 @@ type cause struct {
 	counted   time.Time
 }
 
-// CountError is for http.HTTP2Config. It is called before the frame that reports the error is sent.
+// CountError is the http.HTTP2Config function. net/http calls it before it sends the frame that reports the error.
 func (r *Reporter) CountError(errorType string) {
 	r.causes.mutex.Lock()
 	defer r.causes.mutex.Unlock()
@@ -60,7 +60,7 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 }
 
 // reportError reports a stream that was reset or a connection that was closed. Each counted cause is used once, so that the counters are
-// right. The log omits a cause that may belong to another client.
+// correct. The log omits a cause that may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// maxName is the maximum length at which a field name is logged, in bytes.
+// maxName is the maximum length of a field name in the log, in bytes.
 const maxName = 64
 
 // explainFields returns which field is not valid. It does not return the value or an invalid name, because either may be a secret.
@@ -19,7 +19,7 @@ func (h requestHeader) explainFields() (reason, detail string) {
 		case !httpguts.ValidHeaderFieldName(bare):
 			return ReasonField, "line " + strconv.Itoa(i+2) + " does not begin with a valid name and a colon"
 		case bare != each.name:
-			return ReasonField, "a blank follows the name " + shown(bare)
+			return ReasonField, "whitespace follows the name " + shown(bare)
 		case !httpguts.ValidHeaderFieldValue(each.value):
 			return ReasonField, "the value of " + shown(bare) + " contains a control character"
 		}
@@ -35,27 +35,27 @@ func (h requestHeader) explainHost() (reason, detail string) {
 	case len(hosts) > 1:
 		return ReasonHost, "there is more than one Host"
 	case len(hosts) == 1 && !httpguts.ValidHostHeader(hosts[0]):
-		return ReasonHost, "Host contains a character that a host cannot have"
+		return ReasonHost, "Host contains a character that is not allowed in a host"
 	case len(hosts) == 0 && h.version != "HTTP/1.0" && h.method != http.MethodConnect:
 		return ReasonHost, "there is no Host, which " + h.version + " requires"
 	}
 	return "", ""
 }
 
-// explainLengths returns which field about the body is not valid, and why.
+// explainLengths returns which of the fields that describe the body is not valid, and why.
 func (h requestHeader) explainLengths() (reason, detail string) {
 	lengths := h.values("Content-Length")
 	for _, each := range lengths {
 		_, err := strconv.ParseUint(each, 10, 63)
 		switch {
 		case each != lengths[0]:
-			return ReasonContentLength, "there are several values of Content-Length"
+			return ReasonContentLength, "Content-Length has several values"
 		case err != nil:
 			return ReasonContentLength, "Content-Length is not a number of bytes"
 		}
 	}
 	if len(h.values("Trailer")) > 0 {
-		return ReasonField, "Trailer names a field that trailers cannot have"
+		return ReasonField, "Trailer names a field that is not allowed in trailers"
 	}
 	return "", ""
 }

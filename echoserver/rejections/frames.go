@@ -9,15 +9,15 @@ import (
 
 const (
 	frameHeader = 9  // the length of a frame's header, in bytes (RFC 9113, 4.1)
-	maxPayload  = 64 // how many bytes of a frame are examined: net/http's responses are shorter
+	maxPayload  = 64 // how many bytes of a payload are examined: net/http's responses are shorter
 
 	frameData      = 0
 	frameRSTStream = 3
 	frameGoAway    = 7
 )
 
-// Frames finds rejections among the frames that the server sends on an HTTP/2 connection: net/http reports only some of them, and never the
-// client.
+// Frames finds rejections among the frames that the server sends on an HTTP/2 connection: net/http reports only some rejections, and never
+// reports the client.
 type Frames struct {
 	reporter *Reporter
 	remote   string
@@ -29,12 +29,12 @@ type Frames struct {
 	left    int              // remaining bytes of the frame
 }
 
-// NewFrames returns a Frames for a connection with a client.
+// NewFrames returns Frames for a client's connection.
 func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
 
-// Observe is called with everything that is sent, in pieces of any size.
+// Observe examines all sent bytes, which it receives in pieces of any size.
 func (f *Frames) Observe(sent []byte) {
 	for len(sent) > 0 {
 		if f.read < frameHeader {
@@ -77,8 +77,8 @@ func (f *Frames) end() {
 	}
 }
 
-// isRejection reports whether a stream is reset because of what the client has sent. The other codes come from handlers, and from frames
-// that arrive after a stream was closed.
+// isRejection reports whether a code means that the client's data caused the reset of a stream. The other codes come from handlers, and
+// from frames that arrive after a stream was closed.
 func isRejection(code uint32) bool {
 	switch errorName(code) {
 	case "NO_ERROR", "INTERNAL_ERROR", "STREAM_CLOSED", "CANCEL":
@@ -88,7 +88,7 @@ func isRejection(code uint32) bool {
 }
 
 // responseOf recognizes the bodies of the responses that net/http sends instead of calling a handler. A client that makes the server echo
-// such a body gains nothing: it could just as well send a request that net/http rejects.
+// such a body gains nothing: the client could also send a request that net/http rejects.
 func responseOf(body []byte) (what Rejection, ok bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte(`request header "`)) && bytes.HasSuffix(body, []byte(" in HTTP/2\n")):

@@ -78,7 +78,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestReporter_CountError reports causes from several connections at the same time: each counts once, but only a certain one is logged.
+// TestReporter_CountError reports causes from several connections at the same time: each cause counts once, but is logged only if it is
+// certain.
 func TestReporter_CountError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, map[string]int{}

@@ -13,9 +13,9 @@ import (
 
 // Header is the header of an HTTP/1 request that net/http has rejected.
 type Header struct {
-	Data       []byte // as it was read, after empty lines
+	Data       []byte // as it was read, after the empty lines
 	EmptyLines []byte // the line breaks that were skipped before the header
-	Known      bool   // whether Data contains its beginning
+	Known      bool   // whether Data contains the beginning of the header
 	Ended      bool   // the empty line was read
 }
 
@@ -39,7 +39,7 @@ func (h Header) Explain(statusLine string) Rejection {
 	}
 	r.Reason, r.Detail = explainStatus(r.Status)
 	if r.Reason == "" && !h.Known {
-		r.Reason, r.Detail = ReasonOther, text+", in a request that was sent before the response to another one"
+		r.Reason, r.Detail = ReasonOther, text+", in a request that was sent before the response to another request"
 	}
 	if r.Reason == "" {
 		r.Reason, r.Detail = parsed.explain(h.Ended)
@@ -51,25 +51,25 @@ func (h Header) Explain(statusLine string) Rejection {
 func explainStatus(status int) (reason, detail string) {
 	switch status {
 	case http.StatusNotImplemented:
-		return ReasonTransferEncoding, "Transfer-Encoding can only be chunked, once"
+		return ReasonTransferEncoding, "Transfer-Encoding must be chunked, exactly once"
 	case http.StatusHTTPVersionNotSupported:
 		return ReasonRequestLine, "the version is neither HTTP/1.0 nor HTTP/1.1"
 	case http.StatusExpectationFailed:
-		return ReasonExpectation, "Expect can only be 100-continue"
+		return ReasonExpectation, "Expect must be 100-continue"
 	}
 	return "", ""
 }
 
 // requestHeader is a header split into its parts.
 type requestHeader struct {
-	line                    []string // of the first line
+	line                    []string // the parts of the first line
 	method, target, version string
 	fields                  []field
 }
 
 type field struct{ name, value string }
 
-// parse splits the complete lines of a header. Lines that begin with a blank continue the value of the previous line (RFC 9112, 5.2).
+// parse splits the complete lines of a header. Lines that begin with whitespace continue the value of the previous line (RFC 9112, 5.2).
 func parse(data []byte) (h requestHeader) {
 	for line := range strings.Lines(string(data)) {
 		line, whole := strings.CutSuffix(line, "\n")
@@ -126,7 +126,8 @@ func (h requestHeader) explain(ended bool) (reason, detail string) {
 	return reason, detail
 }
 
-// explainLine returns what is not valid in the request line. It does not quote the line, because paths and queries can contain secrets.
+// explainLine returns the reason why the request line is not valid. It does not quote the line, because paths and queries can contain
+// secrets.
 func (h requestHeader) explainLine() (reason, detail string) {
 	target := h.target
 	if h.method == http.MethodConnect && !strings.HasPrefix(target, "/") {
@@ -137,11 +138,11 @@ func (h requestHeader) explainLine() (reason, detail string) {
 	_, _, isVersion := http.ParseHTTPVersion(h.version)
 	switch {
 	case len(h.line) != 3:
-		detail = "the first line is not a method, a target and a version"
-	case !httpguts.ValidHeaderFieldName(h.method): // a token, too
+		detail = "the first line does not consist of a method, a target and a version"
+	case !httpguts.ValidHeaderFieldName(h.method): // a method is also a token
 		detail = "the method is not a token"
 	case !isVersion:
-		detail = "the first line does not end in a version such as HTTP/1.1; a target contains no blanks"
+		detail = "the first line does not end in a version such as HTTP/1.1; a target must not contain spaces"
 	case isEscape:
 		detail = "the target contains " + strconv.Quote(string(escape)) + ", which is not a valid escape"
 	case err != nil:

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// FuzzExplain compares the reasons with net/http's decisions: each request that net/http rejects must have a reason, which contains no
-// value.
+// FuzzExplain compares the reasons with net/http's decisions. Each request that net/http rejects must have a reason that contains no value.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "G@T / HTTP/1.1\n\n", "GET /%zz HTTP/1.1\r\n\r\n",
 		"CONNECT a:x HTTP/1.1\r\n\r\n",
@@ -78,7 +77,7 @@ func TestHeader_Explain(t *testing.T) {
 		"PROXY protocol 2": {Header{Data: []byte{0}, EmptyLines: []byte("\r\n\r\n"), Known: true}, "HTTP/1.1 400 Bad Request",
 			Rejection{Protocol: "PROXY v2", Status: 400, Reason: ReasonProxyProtocol, Detail: DetailProxy}},
 		"the end of a header": {Header{Data: []byte("PROXY: 1\r\n\r\n"), Ended: true}, "HTTP/1.1 501 Not Implemented",
-			Rejection{Protocol: "HTTP/1", Status: 501, Reason: ReasonTransferEncoding, Detail: "Transfer-Encoding can only be chunked, once"}},
+			Rejection{Protocol: "HTTP/1", Status: 501, Reason: ReasonTransferEncoding, Detail: "Transfer-Encoding must be chunked, exactly once"}},
 		"a long name": {Header{Data: []byte("GET / HTTP/1.1\r\n" + strings.Repeat("x", 1000) + ": \x00\r\n\r\n"), Known: true, Ended: true}, "",
 			Rejection{Protocol: "HTTP/1.1", Status: 400, Reason: ReasonField,
 				Detail: "the value of " + strings.Repeat("x", maxName) + " contains a control character"}},

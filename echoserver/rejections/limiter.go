@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// linesPerSecond is the maximum number of rejections that the process logs within any second. A limit for each client would not limit a
-	// flood of clients.
+	// linesPerSecond is the maximum number of rejections that the process logs within any second. A limit for each client would not bound a
+	// flood from many clients.
 	linesPerSecond = 10
 	second         = time.Second
 )
@@ -23,7 +23,7 @@ type limiter struct {
 	scheduled bool                      // whether a summary is scheduled
 }
 
-// allow reports whether a line can be written now. It counts the other lines, and summarizes them within a second.
+// allow reports whether a line can be written now. It counts the omitted lines, and a summary follows within a second.
 func (l *limiter) allow(now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -34,11 +34,11 @@ func Reasons() []string {
 }
 
 const (
-	// DetailTLS is for TLS on the port without TLS.
+	// DetailTLS is the detail for a TLS handshake on the port without TLS.
 	DetailTLS = "this port has no TLS: use http"
-	// DetailNoTLS is for HTTP on the port with TLS.
+	// DetailNoTLS is the detail for HTTP on the port with TLS.
 	DetailNoTLS = "this port requires TLS: use https"
-	// DetailProxy is for the PROXY protocol.
+	// DetailProxy is the detail for the PROXY protocol.
 	DetailProxy = "the PROXY protocol is not supported: turn it off where the load balancer or the proxy connects to this server"
 )
 
@@ -47,7 +47,8 @@ func IsTLS(beginning []byte) bool {
 	return len(beginning) >= 3 && beginning[0] == 0x16 && beginning[1] == 3 && beginning[2] <= 4
 }
 
-// ProxyVersion returns the version of the PROXY protocol header with which a connection begins, or 0 if there is none. Five bytes suffice.
+// ProxyVersion returns the version of the PROXY protocol header with which a connection begins, or 0 if there is none. Five bytes are
+// enough to recognize a header.
 func ProxyVersion(beginning []byte) int {
 	switch {
 	case bytes.HasPrefix(beginning, []byte("\r\n\r\n\x00")):

@@ -16,10 +16,10 @@ type Rejection struct {
 	Protocol string
 	Status   int // of the response; 0 if there is none
 	Reason   string
-	Detail   string // contains nothing that may be a secret
+	Detail   string // contains no data that may be secret
 }
 
-// Reporter counts all rejections and logs some.
+// Reporter counts all rejections and logs some of them.
 type Reporter struct {
 	log    *slog.Logger
 	count  func(reason string)
@@ -36,7 +36,7 @@ func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
 	return r
 }
 
-// Count counts a rejection that is not logged, or that was logged already.
+// Count counts a rejection that is not logged, or that has already been logged.
 func (r *Reporter) Count(reason string) { r.count(reason) }
 
 // Report counts and logs a rejection.

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// admit decides whether a request is handled. It acquires the request's memory from the budget. If that is not available, it responds with
-// a rejection.
+// admit decides whether a request is handled. It acquires the request's memory from the budget. If the memory is not available, admit
+// responds with a rejection.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := connection.Of(r)
 	if c == nil { // a test without a connection
@@ -55,11 +55,12 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	return false
 }
 
-// admitStream is admit for an HTTP/2 request, which shares its connection with others. size is the size of its header in bytes.
+// admitStream is admit for an HTTP/2 request, which shares its connection with other requests. size is the size of the request's header in
+// bytes.
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
-	if len(r.Trailer) > 0 { // a trailer was announced, and may become as long as net/http decodes
+	if len(r.Trailer) > 0 { // a trailer was announced, and may have any size that net/http decodes
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {
@@ -88,7 +89,7 @@ func keepsMuch(r *http.Request) bool {
 }
 
 // admitTrailer decides whether a request is handled after its body has been read. The memory for the trailer was acquired together with the
-// header's.
+// memory for the header.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {

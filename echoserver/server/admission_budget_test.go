@@ -34,7 +34,7 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestExhaustedBudget checks which requests are rejected when nearly nothing is available, and how, and that ordinary requests are not
+// TestExhaustedBudget checks which requests are rejected, and how, when the budget is nearly used up. Ordinary requests must not be
 // rejected.
 func TestExhaustedBudget(t *testing.T) {
 	h := handlerOf(t)

@@ -98,7 +98,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2ResponseTimeout requests a response that the client then does not read, and measures when the stream is reset.
+// TestHTTP2ResponseTimeout requests a response that the client does not read, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
 	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
 		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
@@ -138,7 +138,8 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 takes longer to send a long body than a response may take: net/http would reset the stream.
+// TestSlowUploadOverHTTP2 takes longer to send a long body than a response may take. If the server did not extend the deadline, net/http
+// would reset the stream.
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -157,7 +158,7 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestIdleHTTP2Connection checks that the deadline for headers does not end a connection that has received none.
+// TestIdleHTTP2Connection checks that the deadline for headers does not end an idle connection.
 func TestIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -173,7 +174,7 @@ func TestIdleHTTP2Connection(t *testing.T) {
 }
 
 // TestTransferEncodingWithLength checks that a connection is closed after a request that two servers might read differently, even if the
-// server has not seen the header as it was sent.
+// server does not know the header as it was sent.
 func TestTransferEncodingWithLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"

@@ -17,7 +17,7 @@ import (
 // headerCase is a request whose header is large.
 type headerCase struct {
 	path   string
-	cookie int // its length
+	cookie int // length of the cookie
 	status int
 }
 
@@ -34,7 +34,7 @@ func headerCases(limit int) map[string]headerCase {
 	}
 }
 
-// TestLargeHeaders sends the same requests over HTTP/1.1 and HTTP/2, whose limits are the same.
+// TestLargeHeaders sends the same requests over HTTP/1.1 and HTTP/2, which have the same limits.
 func TestLargeHeaders(t *testing.T) {
 	for setting, limit := range map[string]int{"": connection.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": connection.MostHeaderBytes} {
 		p := start(t, strings.Fields(setting)...)
@@ -150,7 +150,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	}
 }
 
-// TestTrailersHaveTheLimitsOfHeaders sends trailers, which the response must contain.
+// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must contain, and a trailer that is too large.
 func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -176,7 +176,8 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersAfterAnotherRequest checks that the beginning of a header counts even if net/http read it together with the previous request.
+// TestHeadersAfterAnotherRequest checks that the beginning of a header counts toward its size even if net/http read the beginning together
+// with the previous request.
 func TestHeadersAfterAnotherRequest(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)

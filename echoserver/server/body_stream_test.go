@@ -24,7 +24,7 @@ import (
 // streamWriter is a response writer that supports streams, and records the deadlines.
 type streamWriter struct {
 	*httptest.ResponseRecorder
-	duplex, deadline, write error // what the methods return
+	duplex, deadline, write error // the errors that the methods return
 	reads, writes           []time.Time
 }
 
@@ -134,7 +134,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that each piece gets the full time limit, in both directions: a slow stream may take hours.
+// TestStreamDeadlines checks that each piece gets the full time limit in both directions, because a slow stream may take hours.
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()

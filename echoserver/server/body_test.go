@@ -15,19 +15,19 @@ import (
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	// Sizes around the one that net/http treats specially (256 kB of unread body) and around this server's limits.
+	// Sizes around the size that net/http treats specially (256 kB of unread body), and around this server's limits.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
 		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {
 		for _, size := range sizes {
 			sent := echotest.Payload(size)
 			if got := echotest.Send(t, client, http.MethodPost, server.URL+"/-/body", sent); got.Text != sent || got.ContentLength != int64(size) {
-				t.Errorf("%s: of %d bytes %d came back, %d announced", proto, size, len(got.Text), got.ContentLength)
+				t.Errorf("%s: %d bytes were sent, %d came back, %d were announced", proto, size, len(got.Text), got.ContentLength)
 			}
 			got := echotest.Send(t, client, http.MethodPost, server.URL, sent)
 			if size == 0 {
 				if told := decode(t, got.Text).Request.Body; told != nil {
-					t.Errorf("%s: of no body it is told %+v", proto, told)
+					t.Errorf("%s: the response to a request without a body reports %+v", proto, told)
 				}
 				continue
 			}
@@ -37,7 +37,7 @@ func TestBodiesAreEchoed(t *testing.T) {
 				Encoding: "utf-8", Truncated: size > exchange.MaxShown}
 			if told != want {
 				told.Data, want.Data = "", ""
-				t.Errorf("%s: of %d bytes it is told %+v, want %+v", proto, size, told, want)
+				t.Errorf("%s: the response to %d bytes reports %+v, want %+v", proto, size, told, want)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends a body that breaks off. Before it sends a body over the limit, it asks for permission, as curl does.
+// TestBodiesThatAreRefused sends an incomplete body. Before it sends a body over the limit, it asks for permission, as curl does.
 func TestBodiesThatAreRefused(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{

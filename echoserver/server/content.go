@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// slowLength is the size of a response that fits into the socket buffers even if the client does not read, in bytes.
+	// slowLength is the size, in bytes, of a response that fits into the socket buffers even if the client does not read.
 	slowLength = 64 << 10
 	// slowTimeout is the time limit for reading a longer response.
 	slowTimeout = 2 * time.Minute
-	// copyBuffer is the size of the buffer from which io.Copy writes a longer text, in bytes.
+	// copyBuffer is the size, in bytes, of the buffer from which io.Copy writes a longer text.
 	copyBuffer = 32 << 10
 )
 
@@ -87,8 +87,8 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// mayHaveRange reports whether net/http may evaluate the range in a request. Only GET has ranges, and an unknown unit is ignored (RFC 9110,
-// 14.2). Several ranges would let a short request cause a long response.
+// mayHaveRange reports whether net/http may evaluate the range in a request. Only GET supports ranges, and an unknown unit is ignored (RFC
+// 9110, 14.2). Several ranges would let a short request cause a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
@@ -110,8 +110,8 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns the maximum memory that a response can take, in bytes, in addition to the memory that the cost of the request
-// includes. Text of a given size is copied from a buffer.
+// worstResponse returns the maximum memory, in bytes, that a response can take in addition to the memory that the request's cost includes.
+// Text of a given size is copied from a buffer.
 func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))

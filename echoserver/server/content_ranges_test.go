@@ -30,7 +30,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoRanges requests a part of responses that do not support ranges.
+// TestNoRanges requests parts of responses that do not support ranges.
 func TestNoRanges(t *testing.T) {
 	h := handlerOf(t)
 	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {

@@ -82,7 +82,7 @@ func TestFillerText(t *testing.T) {
 	}
 }
 
-// TestContentWriteDeadline checks that only responses over 64 KiB have a write deadline, and the time of that deadline.
+// TestContentWriteDeadline checks that only responses over 64 KiB have a write deadline. It also checks the time of the deadline.
 func TestContentWriteDeadline(t *testing.T) {
 	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, controls.MaxSize: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestContentWriteDeadline(t *testing.T) {
 	}
 }
 
-// TestContentOfStatus checks which status codes have a body, and which headers describe the body.
+// TestContentOfStatus checks which status codes allow a body, and which headers describe the body.
 func TestContentOfStatus(t *testing.T) {
 	h := handlerOf(t)
 	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true,

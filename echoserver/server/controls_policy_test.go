@@ -135,7 +135,7 @@ func TestSetHeadersAreLimited(t *testing.T) {
 		}
 		w := echotest.Record(h, c.target, headers...)
 		if c.ok != (w.Code == http.StatusOK) ||
-			!c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
+			!c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers with a total of 8192 bytes") {
 			t.Errorf("%s: responded %d %.200s", name, w.Code, w.Body)
 		}
 	}
@@ -157,7 +157,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates nothing for a request without any.
+// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates nothing for a request without controls.
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)

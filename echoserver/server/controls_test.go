@@ -108,7 +108,7 @@ func TestControlsRefused(t *testing.T) {
 		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header gets %d %q", w.Code, w.Body)
 	}
-	// With 10,000 parameters, a control among them still applies. The response does not show the parameters parsed.
+	// With 10,000 parameters, a control among them still applies. The response does not show the parsed parameters.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
@@ -141,7 +141,7 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side during the delay: no response is better than an empty one.
+// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay: no response is better than an empty response.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)
@@ -164,7 +164,7 @@ func TestConnectionControlsRefused(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for target, why := range map[string]string{
 		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
-		"/?echo.connection=reset&echo.status=503": "connection reset sends no response: it excludes status",
+		"/?echo.connection=reset&echo.status=503": "connection reset sends no response, so it excludes status",
 	} {
 		if w := echotest.Record(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
 			t.Errorf("%s: the response is %d %q, want 400 with %q", target, w.Code, w.Body, why)

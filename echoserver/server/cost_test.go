@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// maxCost is the maximum CPU time of any request of at most 64 KiB, as a multiple of a plain request's CPU time.
+	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
 	maxCost = 20
 	// costRequests is the number of requests that are measured.
 	costRequests = 200
 )
 
-// TestCost measures the CPU time that the real program takes for hostile requests, relative to a plain request in the same run.
+// TestCost measures the CPU time that the real program spends on hostile requests, relative to a plain request in the same run.
 func TestCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many requests")
@@ -46,7 +46,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
-	for range 5 { // the machine may be busy: a ratio counts as too high only if it is in every round
+	for range 5 { // the machine may be busy: a ratio counts as too high only if it is too high in every round
 		if ratio <= maxCost {
 			break
 		}
@@ -58,8 +58,8 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests whose fields take 95 % of the limit, or 95 % of the size that net/http decodes. The time to handle them
-// is not linear in their size, or was not in the past, or their response is large.
+// hostileHeaders returns requests whose fields take 95 % of the limit, or 95 % of the size that net/http decodes. Handling
+// them takes more than linear time, or did so in the past, or their response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -81,7 +81,7 @@ func hostileHeaders(limit int) map[string]string {
 	}
 }
 
-// hostileRequests returns requests of at most 64 KiB, without long fields. The time to handle them is not linear in their size, or was not
+// hostileRequests returns requests of at most 64 KiB, without long fields. Handling them takes more than linear time, or did so
 // in the past, or their response is large.
 func hostileRequests() map[string]string {
 	header := func(fields ...string) string {
@@ -131,10 +131,10 @@ func hostileRequests() map[string]string {
 	}
 }
 
-// costRatio measures a request and a plain one alternately.
+// costRatio measures a request and a plain request alternately.
 func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	t.Helper()
-	const rounds, more = 4, 10 // a plain request takes less time, which a busy machine would distort more
+	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine would distort its measurement more
 	var plainTime, requestTime time.Duration
 	for range rounds {
 		plainTime += cpuTime(t, p, plain, more*costRequests/rounds)
@@ -143,7 +143,7 @@ func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	return float64(requestTime) * more / float64(plainTime)
 }
 
-// cpuTime sends a request many times in succession, and returns the CPU time that the program took.
+// cpuTime sends a request many times in succession, and returns the CPU time that the program used.
 func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
 	t.Helper()
 	before := processTime(t, p)
@@ -172,7 +172,7 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 	return processTime(t, p) - before
 }
 
-// processTime returns the program's CPU time from its CPU clock. The figures in /proc/PID/stat are estimates from samples, which can be off
+// processTime reads the program's CPU time from its CPU clock. The figures in /proc/PID/stat are estimates from samples, which can be off
 // by a large factor when the machine is busy.
 func processTime(t *testing.T, p *process) time.Duration {
 	t.Helper()

@@ -59,7 +59,7 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestResponseOfTheDocumentation runs the commands in the sections about the response, and looks for the output that these show.
+// TestResponseOfTheDocumentation runs the commands in the sections about the response, and looks for the output that the sections show.
 func TestResponseOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
 	if len(steps) != 3 {

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// echo responds with the request, or as the request's controls specify. It reads the body before it responds, because net/http drops the
-// rest of the body afterwards.
+// echo responds with a description of the request, or as the request's controls specify. It reads the body before it responds, because
+// net/http drops the rest of the body afterwards.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	e.Header()["Vary"] = h.vary
 	body, err := exchange.ReadBody(e, r)

@@ -57,7 +57,7 @@ func TestRedactedCopies(t *testing.T) {
 	}
 }
 
-// TestClientChain sends real requests, whose other end is 127.0.0.1.
+// TestClientChain sends requests over real connections from 127.0.0.1.
 func TestClientChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string

@@ -11,7 +11,7 @@ import (
 )
 
 // events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a proxy
-// buffers, events arrive late or together. A client that reconnects gets the numbers after the last one that it received.
+// buffers responses, events arrive late or together. A client that reconnects gets the numbers after its last received number.
 func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
 	if !exchange.Gets(e, r, "an event stream") {
 		return
@@ -39,7 +39,7 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 }
 
 // firstEvent returns the number of the first event for a client that has received the event with this ID. It continues only from an ID that
-// the server can have sent and that JavaScript can represent exactly.
+// the server could have sent and that JavaScript can represent exactly.
 func firstEvent(lastID string) int64 {
 	last, err := strconv.ParseUint(lastID, 10, 52)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestEventsComeEachSecond(t *testing.T) {
 				number++
 			}
 		}
-		<-time.After(30*time.Second + time.Second - 1) // starting at the next event
+		<-time.After(30*time.Second + time.Second - 1) // the time limit starts at the next event
 		if h.metrics.inFlight.Load() != 1 {
 			t.Error("the server does not wait until the client reads")
 		}

@@ -11,7 +11,7 @@ import (
 // resetConnection resets a request's connection. With HTTP/1.1, it resets the TCP connection; with HTTP/2, only the request's stream.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
-		_ = c.SendReset() // only fails if the client has disconnected
+		_ = c.SendReset() // fails only if the client has disconnected
 	}
 	panic(http.ErrAbortHandler) // makes net/http close the connection, or reset the stream
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestConnectionReset resets connections of both protocols, because of a request and because of the settings. Other clients' connections
-// continue.
+// TestConnectionReset resets connections of both protocols, because of a request and because of the settings. The connections of other
+// clients stay open.
 func TestConnectionReset(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)

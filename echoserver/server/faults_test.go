@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// rolls returns a function that returns these numbers in turn, instead of random ones.
+// rolls returns a function that returns these numbers in turn instead of random numbers.
 func rolls(numbers ...int64) func(int64) int64 {
 	next := 0
 	return func(int64) int64 {
@@ -21,7 +21,7 @@ func rolls(numbers ...int64) func(int64) int64 {
 	}
 }
 
-// TestFaults sends several requests, and compares what was applied to each.
+// TestFaults sends several requests, and compares the controls that were applied to each response.
 func TestFaults(t *testing.T) {
 	const a, b = `{"percentage":30,"statusCode":503}`, `{"percentage":50,"statusCode":504}`
 	for name, c := range map[string]struct {

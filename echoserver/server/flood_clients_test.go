@@ -36,7 +36,7 @@ func writes(text string) func(net.Conn) error {
 	}
 }
 
-// incompleteMessage returns a WebSocket message whose last byte never comes.
+// incompleteMessage returns a WebSocket message without its last byte.
 func incompleteMessage() string {
 	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(maxMessage-1))
 }
@@ -51,7 +51,7 @@ type streamKind int
 
 const (
 	complete streamKind = iota
-	withBody            // the last byte of the body never comes
+	withBody            // the last byte of the body is never sent
 	withoutWindow
 )
 
@@ -149,7 +149,7 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 // manyFields returns a number of fields with a given total size.
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
-		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK counts 32 bytes more for each
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 bytes for each field
 	}
 	return fields
 }
@@ -220,7 +220,7 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that begins calls. Each call sends a message as fast as the server accepts it, and then nothing.
+// grpcStreams returns a function that begins calls. Each call sends a message as fast as the server accepts it, and then sends nothing.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := clientOver(connection)
@@ -246,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a body that never ends. Reading it yields to other goroutines, as writes does.
+// stalledBody is a body that never ends. Reading the body yields to other goroutines, as in writes.
 type stalledBody struct {
 	io.Reader
 	io.Closer

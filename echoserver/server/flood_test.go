@@ -41,8 +41,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog is TestFloods while nothing reads the log: requests wait until their log lines are written, and are accounted
-// for until then.
+// TestFloodsWithBlockedLog floods the program while nothing reads the log: requests wait until their log lines are written, and are
+// accounted for until then.
 func TestFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -195,8 +195,8 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
-// ordinaryClients sends requests and probes until the returned function is called. That function returns how many were served. None may
-// fail.
+// ordinaryClients sends requests and probes until the returned function is called. That function returns the number of served requests. No
+// request or probe may fail.
 func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that a server that stops ends streams, with a status, and delays.
+// TestGRPCOfTheEnd checks that a stopping server ends streams with a status, and ends delays early.
 func TestGRPCOfTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -100,7 +100,7 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	})
 }
 
-// TestGRPCClientThatDoesNotRead checks that a response ends if the client does not read it, and that a stream does not end if it is only
+// TestGRPCClientThatDoesNotRead checks that a response ends if the client does not read it, and that a stream does not end if it is merely
 // idle.
 func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.delays.Waiting.Store(exchange.MaxWaiting)
 	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))
-	if status != "8 1000 responses are delayed already" || h.delays.Waiting.Load() != exchange.MaxWaiting {
+	if status != "8 1000 responses are already delayed" || h.delays.Waiting.Load() != exchange.MaxWaiting {
 		t.Errorf("the status is %s, and %d responses are delayed", status, h.delays.Waiting.Load())
 	}
 }

@@ -68,8 +68,8 @@ type calling struct {
 	body *io.PipeWriter
 }
 
-// begin begins a call to which the client may send more. It waits for the response's headers, which the server sends with a first message
-// or at the end.
+// begin begins a call in which the client may send more messages. It waits for the response's headers, which the server sends with a first
+// message or at the end.
 func begin(t *testing.T, client *http.Client, url string, first []byte, headers ...string) *calling {
 	t.Helper()
 	reader, writer := io.Pipe()
@@ -80,7 +80,7 @@ func begin(t *testing.T, client *http.Client, url string, first []byte, headers 
 	return c
 }
 
-// listen begins a call whose client sends one message.
+// listen begins a call in which the client sends one message.
 func listen(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) *calling {
 	t.Helper()
 	return post(t, client, url, bytes.NewReader(sent), headers...)

@@ -54,7 +54,7 @@ func (c *callCounts) all() []string {
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are calls. The others are echoed.
+// TestCallTypes checks which requests are calls. All other requests are echoed.
 func TestCallTypes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
@@ -85,7 +85,7 @@ func TestCallTypes(t *testing.T) {
 	}
 }
 
-// TestGRPCStatus checks the responses to errors that grpc-go's client cannot make.
+// TestGRPCStatus checks the responses to requests that grpc-go's client does not send.
 func TestGRPCStatus(t *testing.T) {
 	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
@@ -188,7 +188,7 @@ func TestJSONErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestCallDescription checks what a response must not show.
+// TestCallDescription checks that a response shows neither secrets nor, without identity, the pod.
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
@@ -219,7 +219,7 @@ func TestCallDescription(t *testing.T) {
 	}
 }
 
-// TestGRPCWithTLS checks what a response reports about TLS.
+// TestGRPCWithTLS checks the TLS properties that a response reports.
 func TestGRPCWithTLS(t *testing.T) {
 	server := serveTLS(t, "")
 	client := tlsClients(t, server.config())["HTTP/2.0"]

@@ -67,7 +67,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !e.OverBudget && !target.isProbe() && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
-		e.End() // last, because the request stays in memory while its log line waits for earlier ones
+		e.End() // last, because the request stays in memory while its log line waits for earlier lines
 	}()
 	exchange.SetSecurityHeaders(w.Header())
 	sign(w.Header(), r, &h.identity, h.attempts)
@@ -167,7 +167,7 @@ func (r route) isProbe() bool { return r == routeLive || r == routeReady }
 
 // routedPath returns a URL's path for routing. An escaped slash is not a separator (RFC 3986, 2.2), so it stays escaped.
 func routedPath(u *url.URL) string {
-	if u.RawPath == "" { // nothing is escaped that need not be
+	if u.RawPath == "" { // no character is escaped unnecessarily
 		return u.Path
 	}
 	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))

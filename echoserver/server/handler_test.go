@@ -63,7 +63,7 @@ func TestDelayLimit(t *testing.T) {
 		synctest.Wait()
 		w := echotest.Record(h, "/?echo.delay=1ns&echo.status=418")
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" ||
-			w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
+			w.Body.String() != "echo-server: 1000 responses are already delayed\n" {
 			t.Errorf("one over the limit gets %d %q with %v", w.Code, w.Body, w.Header())
 		}
 		if w := echotest.Record(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
@@ -190,7 +190,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 	}
 }
 
-// TestResponsesAreNotMixed sends different requests at the same time, whose responses are smaller and larger than the shared buffers.
+// TestResponsesAreNotMixed sends different requests at the same time. Some of the responses are larger than the shared buffers.
 func TestResponsesAreNotMixed(t *testing.T) {
 	h := handlerOf(t)
 	var all sync.WaitGroup

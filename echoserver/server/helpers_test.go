@@ -83,7 +83,7 @@ func boundsOf(m *metrics) *connection.Bounds {
 		Reporter: rejections.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
-// decoded is a decoded response. The controls that were applied to it have no type of their own.
+// decoded is a decoded response. The applied controls do not have their own type.
 type decoded struct {
 	describe.Response
 	Applied map[string]any `json:"applied"`
@@ -119,7 +119,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is the real program in execution.
+// process is a running process of the real program.
 type process struct {
 	command     *exec.Cmd
 	url, admin  string

@@ -31,7 +31,7 @@ func TestAwaitCertificates(t *testing.T) {
 			update := time.AfterFunc(c.after, func() { volume.Update(t, good) })
 			defer update.Stop()
 			began := time.Now()
-			// No part of the server listens before it has a certificate: otherwise run would return the error for the address.
+			// No part of the server listens before the server has a certificate: otherwise run would return the error for the address.
 			s := settingsOf(t, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+volume.Folder, "ECHO_TLS_SECRET=web-tls", "ECHO_HTTP_ADDR=192.0.2.1:1")
 			err := Run(t.Context(), s, "dev", echotest.Quiet())
 			if took := time.Since(began); took > c.atMost || c.want != "" && took < c.atMost {

@@ -98,7 +98,7 @@ func TestDrainAwaitsRequests(t *testing.T) {
 	}
 }
 
-// TestDrainEndsDelays checks that delayed responses and event streams end with the drain delay, not later.
+// TestDrainEndsDelays checks that delayed responses and event streams end when the drain delay ends, not later.
 func TestDrainEndsDelays(t *testing.T) {
 	for name, c := range map[string]struct{ path, end string }{
 		"a delayed response": {"/?echo.delay=30s&echo.size=4", "\r\n\r\n0123"},
@@ -122,7 +122,7 @@ func TestDrainEndsDelays(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server no longer tracks, gets the same time.
+// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server no longer tracks, gets as much time as a request.
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// The reason in echo_rejected_total for bodies.
+// The reason in echo_rejected_total for rejected bodies.
 const (
 	limitBody = "body"
 )
@@ -33,7 +33,7 @@ const (
 // metrics contains all metrics. Clients cannot choose label values.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *connection.Budget // whose use is shown
+	budget      *connection.Budget // the gauges show its use
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
@@ -175,7 +175,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// knownCode returns a status code that is usual for servers, or the class of any other code, because clients can choose the code.
+// knownCode returns a common status code unchanged, and the class of any other code, because clients can choose the code.
 func knownCode(status int) string {
 	switch status {
 	case http.StatusOK: // nearly all

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDrain holds a request open while the real program drains. The request must get a response, and so must new ones during the delay.
+// TestDrain holds a request open while the real program drains. The request must get a response, and so must new requests during the delay.
 // Meanwhile, the readiness probe must fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreLogged sets the real program's log level.
+// TestHandshakesAreLogged checks that the real program logs handshakes only at log level debug.
 func TestHandshakesAreLogged(t *testing.T) {
 	for level, want := range map[string]int{"info": 0, "debug": 1} {
 		p := start(t, "ECHO_LOG_LEVEL="+level)
@@ -128,7 +128,7 @@ func TestHandshakesAreLogged(t *testing.T) {
 	}
 }
 
-// TestFullControlsAreLogged checks that the log warns at startup if controls are Full, and only then.
+// TestFullControlsAreLogged checks that the log has a warning at startup only if controls are Full.
 func TestFullControlsAreLogged(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
@@ -190,7 +190,7 @@ func memoryKiB(t *testing.T, pid int, field string) int {
 	return kib
 }
 
-// TestStreamOverTheLimitIsCutOff sends more than announced: the client must not mistake the returned part for the whole.
+// TestStreamOverTheLimitIsCutOff sends more than the limit allows: the client must not mistake the returned part for the whole body.
 func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +200,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	for proto, client := range echotest.Clients(t) {
 		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})
 		if err != nil {
-			continue // the client has detected it even earlier
+			continue // the client has detected the abort even earlier
 		}
 		if _, err := io.Copy(io.Discard, response.Body); err == nil {
 			t.Errorf("%s: the client sees a whole answer", proto)

@@ -8,8 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// sign responds to a nonce with a proof that this is an Echo, no matter what else the response contains, and with the number of requests
-// that had the nonce. If there was more than one, a proxy has sent the request again.
+// sign responds to a nonce with a proof that this server is an Echo, and with the number of requests that had the nonce. It does so no
+// matter what else the response contains. If there was more than one request, a proxy has sent the request again.
 func sign(header http.Header, r *http.Request, by *describe.Identity, attempts *controls.Counts) {
 	values := r.Header[proof.RequestHeader]
 	if len(values) != 1 {

@@ -194,7 +194,7 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size, in which every part is not UTF-8, or needs escapes.
+// TestEchoIsBounded sends requests of about the maximum size in which no part is UTF-8, or every part needs escapes.
 func TestEchoIsBounded(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
@@ -220,7 +220,7 @@ func TestEchoIsBounded(t *testing.T) {
 	}
 }
 
-// TestBodiesAsText sends bodies whose data looks the same in base64, or is more than the text shows.
+// TestBodiesAsText sends several kinds of bodies, including text that looks like base64 and bodies that are longer than the text shows.
 func TestBodiesAsText(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	long := strings.Repeat("x", exchange.MaxShown)
@@ -246,7 +246,7 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids it, but no server in the path has to check.
+// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but no server in the path must check it.
 func TestRawValues_calls(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}

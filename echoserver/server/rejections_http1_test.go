@@ -66,8 +66,8 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	}
 }
 
-// rejectedRequests returns cases from RFC 9112 and RFC 9110, the PROXY protocol, and llhttp's parser tests. It includes other protocols
-// that clients send to the port by mistake.
+// rejectedRequests returns cases from RFC 9112 and RFC 9110, the PROXY protocol, and llhttp's parser tests. The cases include other
+// protocols that clients send to the port by mistake.
 func rejectedRequests() map[string]rejectedCase {
 	line := func(sent, detail string) rejectedCase {
 		return rejectedCase{sent, 400, rejections.ReasonRequestLine, "HTTP/1", detail}
@@ -77,7 +77,7 @@ func rejectedRequests() map[string]rejectedCase {
 	}
 	coding := func(value string) rejectedCase {
 		return rejectedCase{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + value + "\r\n\r\n", 501, "transfer_encoding", "HTTP/1.1",
-			"chunked, once"}
+			"chunked, exactly once"}
 	}
 	proxy := func(sent, protocol string) rejectedCase {
 		return rejectedCase{sent + plain, 400, rejections.ReasonProxyProtocol, protocol, "turn it off"}
@@ -93,8 +93,8 @@ func rejectedRequests() map[string]rejectedCase {
 		"SMTP":                              line("EHLO mail.example.com\r\n", "method, a target and a version"),
 		"HTTP/0.9":                          line("GET /a-longer-path\r\n", "method, a target and a version"),
 		"another protocol":                  line("GET /music ICE/1.0\r\nHost: a\r\n\r\n", "version such as HTTP/1.1"),
-		"a blank in the path":               line("GET /hunter2 b HTTP/1.1\r\nHost: a\r\n\r\n", "no blanks"),
-		"two blanks":                        line("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "no blanks"),
+		"a blank in the path":               line("GET /hunter2 b HTTP/1.1\r\nHost: a\r\n\r\n", "must not contain spaces"),
+		"two blanks":                        line("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "must not contain spaces"),
 		"a version of one digit":            line("GET / HTTP/1\r\nHost: a\r\n\r\n", "version such as HTTP/1.1"),
 		"a version in lower case":           line("GET / http/1.1\r\nHost: a\r\n\r\n", "version such as HTTP/1.1"),
 		"a method that is no token":         {"G@T / HTTP/1.1\r\nHost: a\r\n\r\n", 400, "request_line", "HTTP/1.1", "not a token"},
@@ -107,10 +107,10 @@ func rejectedRequests() map[string]rejectedCase {
 		"HTTP/2.0 without its beginning":    {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "request_line", "HTTP/2.0", "neither HTTP/1.0"},
 		"no Host":                           header("X-A: 1", rejections.ReasonHost, "no Host, which HTTP/1.1"),
 		"two Hosts":                         header("Host: a\r\nhost: a", rejections.ReasonHost, "more than one"),
-		"UTF-8 in Host":                     header("Host: caf\xc3\xa9", rejections.ReasonHost, "cannot have"),
-		"a blank in Host":                   header("Host: a b", rejections.ReasonHost, "cannot have"),
-		"a blank before the colon":          header("Host: a\r\nX-A : hunter2", rejections.ReasonField, "blank follows the name X-A"),
-		"a tab before the colon":            header("Host: a\r\nX-A\t: hunter2", rejections.ReasonField, "blank follows the name X-A"),
+		"UTF-8 in Host":                     header("Host: caf\xc3\xa9", rejections.ReasonHost, "not allowed in a host"),
+		"a blank in Host":                   header("Host: a b", rejections.ReasonHost, "not allowed in a host"),
+		"a blank before the colon":          header("Host: a\r\nX-A : hunter2", rejections.ReasonField, "whitespace follows the name X-A"),
+		"a tab before the colon":            header("Host: a\r\nX-A\t: hunter2", rejections.ReasonField, "whitespace follows the name X-A"),
 		"a name that is no token":           header("Host: a\r\nhunter2@: 1", rejections.ReasonField, "line 3 "),
 		"no name":                           header("Host: a\r\n: hunter2", rejections.ReasonField, "line 3 "),
 		"no colon":                          header("Host: a\r\nhunter2", rejections.ReasonField, "line 3 "),
@@ -176,8 +176,7 @@ func readStatus(t *testing.T, conn net.Conn) int {
 	return response.StatusCode
 }
 
-// TestRejectedRequests_pipelined sends a request that net/http rejects before the response to another one: net/http reads its header
-// together with that request.
+// TestRejectedRequests_pipelined sends an invalid request together with a valid request: net/http reads both headers at once.
 func TestRejectedRequests_pipelined(t *testing.T) {
 	h, log := loggedHandler(t)
 	conn := echotest.Dial(t, serve(t, h).URL)
@@ -186,10 +185,10 @@ func TestRejectedRequests_pipelined(t *testing.T) {
 		t.Errorf("the responses are %q", got)
 	}
 	checkRejection(t, "pipelined", h.metrics, log, conn, rejectedCase{reason: rejections.ReasonOther, protocol: "HTTP/1",
-		detail: "malformed Host header, in a request that was sent before the response to another one"})
+		detail: "malformed Host header, in a request that was sent before the response to another request"})
 }
 
-// TestIncompleteHeaders closes connections within a header, or waits.
+// TestIncompleteHeaders closes connections within a header, or stops sending.
 func TestIncompleteHeaders(t *testing.T) {
 	for sent, want := range map[string]rejectedCase{
 		"GET / HTTP/1.1\r\nHost: a\r\n": {reason: rejections.ReasonIncomplete, protocol: "HTTP/1.1", detail: "before the empty line"},

@@ -101,7 +101,7 @@ func rejectedFrames() map[string]http2Case {
 	}
 }
 
-// TestRejectedFrames sends frames that net/http rejects over HTTP/2. net/http does not have a hook for all of them.
+// TestRejectedFrames sends frames that net/http rejects over HTTP/2. net/http does not have a hook for all rejections.
 func TestRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
 		h, log := loggedHandler(t)

@@ -25,7 +25,8 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first TLS message in pieces. The message may lack a line feed, for which net/http would wait.
+// TestTLSOnThePortWithout sends the first TLS message in pieces to the port without TLS. The message may lack a line feed, for which
+// net/http would wait.
 func TestTLSOnThePortWithout(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -78,7 +79,7 @@ func TestRejectedHandshakes(t *testing.T) {
 	}
 }
 
-// TestRejectedClients makes handshakes with settings that the server does not allow, or that do not trust the server.
+// TestRejectedClients makes handshakes with client settings that the server does not allow, or that do not trust the server.
 func TestRejectedClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
@@ -97,14 +98,14 @@ func TestRejectedClients(t *testing.T) {
 		c.change(config)
 		conn := echotest.Dial(t, s.address)
 		secure := tls.Client(conn, config)
-		_ = secure.Handshake() // TLS 1.3 completes before the server has the certificate
+		_ = secure.Handshake() // in TLS 1.3, the handshake can succeed before the server has received a certificate
 		_, _ = io.Copy(io.Discard, secure)
 		echotest.Until(t, "it is logged", func() bool { return len(rejectionsIn(t, &s.log)) > 0 })
 		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: rejections.ReasonHandshake, protocol: "TLS", detail: c.detail})
 	}
 }
 
-// TestHandshakesThatDoNotEnd stops within the first message, or before it as load balancers that connect in advance do.
+// TestHandshakesThatDoNotEnd stops within the first message, or sends nothing, as load balancers do that connect in advance.
 func TestHandshakesThatDoNotEnd(t *testing.T) {
 	hello := clientHello(t)
 	for length, want := range map[int]int{0: 0, 100: 1} {
@@ -125,7 +126,7 @@ func TestHandshakesThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatClientsEnd connects as health checks do, and stops within the first message.
+// TestHandshakesThatClientsEnd closes connections without data, as health checks do, and within the first message.
 func TestHandshakesThatClientsEnd(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
 		s := serveTLS(t, "")

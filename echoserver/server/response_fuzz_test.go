@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse sends arbitrary requests, and checks for what must never happen: a response that shows a secret from the environment or a
-// header, serves a client's text as HTML, contains invalid JSON, loses bytes, or has no size limit.
+// FuzzResponse sends arbitrary requests, and checks for responses that must never occur: a response that shows a secret from the
+// environment or a header, serves a client's text as HTML, contains invalid JSON, loses bytes, or has no size limit.
 func FuzzResponse(f *testing.F) {
 	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
 	f.Setenv("SECRET", canary)
@@ -101,7 +101,7 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 // body that is shown.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
-	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; what is not UTF-8; the longest escape
+	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; the list of values that are not UTF-8; the longest escape
 	limit := fixed + listed + 3*escape*header + escape*min(body, exchange.MaxShown)
 	if w.Body.Len() > limit && !strings.Contains(w.Header().Get("X-Echo-Applied"), "size=") {
 		t.Errorf("the response to %d bytes and a body of %d has %d, the limit is %d", header, body, w.Body.Len(), limit)

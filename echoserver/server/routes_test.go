@@ -52,7 +52,7 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-// TestRoutesUnderPrefix requests routes that exist under a prefix, as an Ingress with a path forwards it, and routes that do not.
+// TestRoutesUnderPrefix requests routes that exist under a prefix, as an Ingress with a path forwards them, and routes that do not.
 func TestRoutesUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -75,7 +75,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 // TestRoutedPath checks that an escaped slash is not a separator, no matter how often it is escaped, and that other escapes are decoded.
 func TestRoutedPath(t *testing.T) {
 	for target, want := range map[string]route{
-		"/a%2F-%2Fbody":         routeEcho, // a segment with slashes, as GitLab's API has for a project
+		"/a%2F-%2Fbody":         routeEcho, // a segment with slashes, as for a project in GitLab's API
 		"/a%2f-%2fbody":         routeEcho,
 		"/a/-%2Fbody":           routeEcho,
 		"/a%2F-/body":           routeEcho,

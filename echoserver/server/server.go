@@ -16,7 +16,7 @@ import (
 const (
 	// requestTimeout is the time limit for sending a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
-	// pingTimeout is the time without data from an HTTP/2 client, during a request, after which the server sends a ping.
+	// pingTimeout is the time after which the server sends a ping to an HTTP/2 client that sends no data during a request.
 	pingTimeout = 30 * time.Second
 	// adminConnections is the maximum number of connections that the admin port keeps. It closes the oldest one to accept a new one, so that
 	// probes can always connect.
@@ -80,7 +80,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 }
 
 // newServer returns a server for HTTP/1.1 and for HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
-// headers larger than maxHeaderBytes. The connection rejects these for HTTP/1.1, and the handler for HTTP/2.
+// headers larger than maxHeaderBytes. The connection rejects such headers for HTTP/1.1, and the handler rejects them for HTTP/2.
 func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -113,7 +113,7 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
 	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)
-	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger ones
+	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger headers
 	return server
 }
 

@@ -62,8 +62,8 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the flag for the default body. options repeats it as a literal, like all flags, because the reference page of all names is
-// generated from there.
+// bodyFlag is the flag for the default body. The function options repeats each flag as a literal, because the reference page of all names
+// is generated from these literals.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {
@@ -82,13 +82,13 @@ func (s *Settings) options() []option {
 		{"redact-headers", "", "`NAMES` of additional request headers to redact, separated by commas; none redacts nothing",
 			controls.Into(&s.redaction, describe.ParseRedaction)},
 		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes),
-			"the maximum size of a request header in `BYTES`, from 8192 to 65536, the request line included",
+			"the maximum size of a request header in `BYTES`, from 8192 to 65536, including the request line",
 			controls.Into(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
 		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", optional(&s.response.Status, controls.ParseStatus)},
 		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", optional(&s.response.Delay, controls.ParseDelay)},
 		{"response-headers", "", "`JSON` with headers to add to responses, such as [{\"name\": \"Retry-After\", \"value\": \"7\"}]",
 			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
-		{"response-faults", "", "`JSON` with faults of some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
+		{"response-faults", "", "`JSON` with faults to apply to some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
 			optional(&s.faults, controls.ParseFaults)},
 		{"controls", "Safe", "the `LEVEL` of what requests can control: Safe, Full (only for private networks) or None",
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
@@ -100,7 +100,7 @@ func (s *Settings) options() []option {
 	}, tlsOptions(&s.tls)...)
 }
 
-// optional returns a function like the one from Into, but it leaves target unchanged if the text is empty.
+// optional returns a function like Into's, except that it leaves target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -110,7 +110,7 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 	}
 }
 
-// ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset one. Errors
+// ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset variable. Errors
 // contain the name of the flag or variable and describe the valid values. After --help or --version it returns pflag.ErrHelp.
 func ParseSettings(version string, arguments, environ []string, stdout io.Writer) (Settings, error) {
 	env := environment(environ)
@@ -144,7 +144,7 @@ func (s *Settings) consistent() error {
 	for i, each := range addresses {
 		for _, other := range addresses[:i] {
 			if overlap(each.address, other.address) {
-				return fmt.Errorf("%s: %q needs a port that %s, %q, does not have", each.name, each.address, other.name, other.address)
+				return fmt.Errorf("%s: %q uses the same port as %s, %q", each.name, each.address, other.name, other.address)
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a string is empty, an IP address, or a name that does not look like one: 127.0.0.256 is neither.
+// isHost reports whether a string is empty, an IP address, or a name that does not look like an IP address: 127.0.0.256 is neither.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)
@@ -239,7 +239,7 @@ func parseDrainDelay(text string) (time.Duration, error) {
 
 func parseFolder(text string) (string, error) {
 	if text == "" {
-		return "", errors.New(`"" is not a folder such as /etc/echo-server/tls`)
+		return "", errors.New(`"" is not a directory such as /etc/echo-server/tls`)
 	}
 	return text, nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzSettings looks for a value that ends the process in any manner other than with an error that names the setting, and for a value whose
-// meaning changes when it is surrounded by characters that files leave around it.
+// FuzzSettings looks for values that end the process without an error that names the setting. It also looks for values whose meaning
+// changes when they are surrounded by characters that files add.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
 	f.Add(8, "\ufeff") // byte order marks of two concatenated files
@@ -39,7 +39,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		again, err := parse("\ufeff " + text + "\r\n")
 		if err != nil || !reflect.DeepEqual(s, again) {
-			t.Fatalf("%s=%q means something else with blanks around it: %+v, %+v, %v", o.variable(), text, s, again, err)
+			t.Fatalf("%s=%q means something else with spaces around it: %+v, %+v, %v", o.variable(), text, s, again, err)
 		}
 	})
 }

@@ -25,9 +25,9 @@ func spellings() map[string]struct {
 		{text: "http://:81", refused: "such as :8080"}, {text: "[::1%]:81", refused: "such as :8080"}}
 	return map[string]row{
 		"http-addr":  {":81", address},
-		"admin-addr": {"[::ffff:127.0.0.1]:81", append(address, spelling{text: ":8080", refused: "needs a port that ECHO_HTTP_ADDR"})},
-		"tls-addr": {":81", append(address, spelling{text: "127.0.0.1:08080", refused: "needs a port that ECHO_HTTP_ADDR"},
-			spelling{text: "[::]:9090", refused: "needs a port that ECHO_ADMIN_ADDR"})},
+		"admin-addr": {"[::ffff:127.0.0.1]:81", append(address, spelling{text: ":8080", refused: "uses the same port as ECHO_HTTP_ADDR"})},
+		"tls-addr": {":81", append(address, spelling{text: "127.0.0.1:08080", refused: "uses the same port as ECHO_HTTP_ADDR"},
+			spelling{text: "[::]:9090", refused: "uses the same port as ECHO_ADMIN_ADDR"})},
 		"drain-delay": {"7s", []spelling{{text: "7", refused: "such as 5s"}, {text: "7S", refused: "such as 5s"}, {text: "-0s", same: "0s"}}},
 		"trusted-proxies": {"10.0.0.0/8", []spelling{{text: "::ffff:10.0.0.0/104", same: "10.0.0.0/8"},
 			{text: ",10.0.0.0/8 ,", same: "10.0.0.0/8"}, {text: "10.1.2.3/8", same: "10.1.2.3/8"},
@@ -113,9 +113,9 @@ func TestSpellings(t *testing.T) {
 func TestSettingsThatExcludeEachOther(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"--tls-client-certificate=Require":                 "ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR",
-		"--http-addr=:9090":                                `ECHO_ADMIN_ADDR: ":9090" needs a port that ECHO_HTTP_ADDR, ":9090", does not have`,
+		"--http-addr=:9090":                                `ECHO_ADMIN_ADDR: ":9090" uses the same port as ECHO_HTTP_ADDR, ":9090"`,
 		"--http-addr=127.0.0.1:80 --admin-addr=0.0.0.0:80": "ECHO_ADMIN_ADDR: ",
-		"--tls-dir= --tls-addr=:1":                         `--tls-dir: "" is not a folder`,
+		"--tls-dir= --tls-addr=:1":                         `--tls-dir: "" is not a directory`,
 		"--http-addr=127.0.0.1:80 --admin-addr=[::1]:80":   "",
 		"--http-addr=:0 --admin-addr=:0":                   "",
 	} {
@@ -126,7 +126,8 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// TestVariablesThatAreNoSettings has a misspelled variable among those that Kubernetes sets for Services with the names echo and echo-web.
+// TestVariablesThatAreNoSettings sets a misspelled variable, and the variables that Kubernetes sets for Services with the names echo and
+// echo-web.
 func TestVariablesThatAreNoSettings(t *testing.T) {
 	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",

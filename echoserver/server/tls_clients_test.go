@@ -63,7 +63,7 @@ func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	return config
 }
 
-// shownCertificate returns what a response reports about the client's certificate, or "" if there is none.
+// shownCertificate returns a response's description of the client's certificate, or "" if there is none.
 func shownCertificate(t *testing.T, client *http.Client, address string) string {
 	t.Helper()
 	response, err := client.Get("https://" + address + "/")
@@ -131,7 +131,7 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server requests no certificate, because it would not see the
+// TestSessionsAreResumed checks that sessions are resumed only if the server requests no certificate, because the server would not see the
 // certificate again.
 func TestSessionsAreResumed(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {

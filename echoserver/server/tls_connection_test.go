@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestTLS sends requests over both protocols, and checks what the response reports about the connection.
+// TestTLS sends requests over both protocols, and checks how the response describes the connection.
 func TestTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	_, port, err := net.SplitHostPort(s.address)
@@ -110,7 +110,7 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToHTTPS sends a request for http to the HTTPS port.
+// TestPlainRequestToHTTPS sends a request without TLS to the HTTPS port.
 func TestPlainRequestToHTTPS(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {

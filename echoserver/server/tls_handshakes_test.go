@@ -76,7 +76,8 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than the limit allows: the oldest one ends, and a complete one no longer counts.
+// TestHandshakesAreBounded begins more handshakes than the limit allows: the oldest handshake ends, and a complete handshake no longer
+// counts.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if !isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, tlsserver.LimitHandshakes), isClosed(ended))
 		}
-		open() // takes the place of the complete one
+		open() // takes the place of the complete handshake
 		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}

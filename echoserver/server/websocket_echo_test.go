@@ -178,7 +178,7 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 		"an invalid header":        {"/-/ws", []string{"X-Echo-Handshake", "1"}, 1 << 20, 400, "X-Echo-Handshake: "},
 		"a malformed query":        {"/-/ws?echo.handshake=%zz", nil, 1 << 20, 400, "cannot be parsed"},
 		"no memory":                {"/-/ws?echo.handshake=true", nil, 1000, 503, connection.OverBudget},
-		"a path without WebSocket": {"/?echo.handshake=true", nil, 1 << 20, 400, "handshake: only a WebSocket has one"},
+		"a path without WebSocket": {"/?echo.handshake=true", nil, 1 << 20, 400, "handshake: applies only to a WebSocket"},
 	} {
 		h := handlerOf(t)
 		h.budget.Requests.Limit = c.memory
@@ -189,8 +189,8 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog requests WebSockets. Some of the requests cannot become one. At debug level, the log contains the headers of these
-// requests and of no others.
+// TestHandshakeLog requests WebSockets. Some of the requests are not valid handshakes. At debug level, the log contains the headers of
+// these requests and of no others.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
@@ -221,7 +221,7 @@ func TestHandshakeLog(t *testing.T) {
 	}
 }
 
-// expectHandshakeLine fails the test if the first log line is not the echo of a handshake, or if it is one although none is expected.
+// expectHandshakeLine fails the test if the first log line is not the echo of a handshake although one is expected, or the reverse.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

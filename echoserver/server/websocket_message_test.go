@@ -71,7 +71,7 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 			limitMessages(h, limit)
 			_, listener := serveInMemory(t, h)
 			client := openRaw(t, listener.Dial(t), textFrame(echotest.Payload(maxMessage)), closeFrame(1000, ""))
-			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server holds too much already, try again later"}) {
+			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server has used up its memory budget, try again later"}) {
 				t.Errorf("with %d bytes: got %.200q", limit, got)
 			}
 			synctest.Wait()
@@ -112,7 +112,7 @@ func TestWebSocketFrames(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
 			got := openRaw(t, listener.Dial(t), c.sent).all(t)
-			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // most reasons are the library's
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // most reasons come from the library
 				t.Errorf("%s: got %.200q, want %.200q", name, got, c.want)
 			}
 		})

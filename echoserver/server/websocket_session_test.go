@@ -214,7 +214,7 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestWebSocketEndsWithTheServer stops the server in several states. A client that closes is not kept waiting.
+// TestWebSocketEndsWithTheServer stops the server in several states. A client that closes the WebSocket does not have to wait.
 func TestWebSocketEndsWithTheServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",

@@ -13,8 +13,8 @@ import (
 const (
 	// certificateWait is the time that the server waits for its first certificate: the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is the interval at which the server reads the files while it waits, and rotationPoll the interval while it serves. The
-	// kubelet updates the files about once a minute.
+	// certificatePoll is the interval at which the server reads the files while it waits for its first certificate. rotationPoll is the
+	// interval while it serves. The kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )
@@ -101,7 +101,8 @@ func (c *Certificates) Rotate() {
 	if failure := (failure{files, err.Error()}); failure != c.failure {
 		c.failure = failure
 		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("certificate not rotated: the last one is kept", "source", c.settings.source(), "error", failure.why, "notAfter", last.expiry)
+		c.log.Warn("certificate not rotated: the last certificate stays in use", "source", c.settings.source(), "error", failure.why,
+			"notAfter", last.expiry)
 	}
 }
 
@@ -125,8 +126,8 @@ func (c *Certificates) load() (secretFiles, error) {
 	return files, nil
 }
 
-// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last one, or with none at startup. Clients that need
-// not present a certificate lose nothing.
+// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last ca.crt, or with none at startup. Clients that
+// need not present a certificate are not affected.
 func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
 		c.settings.ClientCertificate == ClientCertificateRequest
@@ -135,7 +136,7 @@ func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	}
 	if isEmpty && !c.emptyAuthority {
 		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("key ca.crt is empty: the last one is kept, or none at startup", "source", c.settings.source())
+		c.log.Warn("key ca.crt is empty: the last ca.crt stays in use, or none at startup", "source", c.settings.source())
 	}
 	c.emptyAuthority = isEmpty
 }

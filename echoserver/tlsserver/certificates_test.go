@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAwaitCertificates_endsWithTheServer sends SIGTERM to a server that still waits.
+// TestAwaitCertificates_endsWithTheServer sends SIGTERM to a server that still waits for its certificate.
 func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
@@ -27,8 +27,8 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	})
 }
 
-// TestCertificates_rotations follows the files through valid and invalid contents: with invalid content, the last certificate is kept, and
-// the failure is counted and logged once.
+// TestCertificates_rotations follows the files through valid and invalid contents: with invalid content, the last certificate stays in use,
+// and the failure is counted and logged once.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// reportFailure reports a handshake that failed, and responds to a request without TLS.
+// reportFailure reports a failed handshake, and responds to a request that was sent without TLS.
 func (c *Connection) reportFailure(err error) {
 	what := rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "TLS", Reason: rejections.ReasonHandshake, Detail: err.Error()}
 	record, isRecord := errors.AsType[tls.RecordHeaderError](err)
@@ -59,7 +59,7 @@ func isHTTP(beginning [5]byte) bool {
 		func(method string) bool { return string(beginning[:len(method)]) == method })
 }
 
-// rejectPlain responds to a request without TLS.
+// rejectPlain responds to a request that was sent without TLS.
 func (c *Connection) rejectPlain() {
 	under := c.transport.Conn
 	deadline := under.SetWriteDeadline(time.Now().Add(closeTimeout))

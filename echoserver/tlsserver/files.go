@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// The files in the folder. Each is a key of the Secret.
+// The files in the directory. Each file is a key of the Secret.
 const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
@@ -129,7 +129,7 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 // maxNames is the maximum number of names and extensions in a client's certificates.
 const maxNames = 200
 
-// rejectManyNames rejects client certificates with very many names, which would take a lot of memory as long as the connection is open.
+// rejectManyNames rejects client certificates with very many names, which would take a lot of memory while the connection is open.
 func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {

@@ -67,7 +67,7 @@ func TestSettings_pair(t *testing.T) {
 	}
 }
 
-// TestSettings_unreadableFiles puts a folder in place of a file.
+// TestSettings_unreadableFiles puts a directory in place of a file.
 func TestSettings_unreadableFiles(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, keyFile), 0o700); err != nil {

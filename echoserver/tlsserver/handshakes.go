@@ -16,7 +16,8 @@ const (
 	maxHandshakes = 256
 	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake. It includes the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of a client's chain. A connection keeps the chain in memory, several KiB for each certificate.
+	// maxPeerCertificates is the maximum length of a client's chain. A connection keeps the chain in memory, which takes several KiB for each
+	// certificate.
 	maxPeerCertificates = 8
 	// closeTimeout is the time for which closing a connection may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
@@ -27,7 +28,7 @@ var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 // transport is the connection below TLS. It limits the size of the handshake and the time to close the connection.
 type transport struct {
 	net.Conn
-	handshakes *connection.EvictingSet // in progress; clients need milliseconds, and slower ones make room for others
+	handshakes *connection.EvictingSet // in progress; most take milliseconds, and slow handshakes make room for new ones
 	received   int                     // bytes in the handshake
 	complete   bool                    // whether the handshake is complete
 	closing    atomic.Bool

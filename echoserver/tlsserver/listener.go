@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// tlsListener accepts connections with the current certificate. The handshake is not part of Accept, where it would delay other
-// connections, but of the first Read.
+// tlsListener accepts connections with the current certificate. The handshake takes place in the first Read. In Accept, it would delay
+// other connections.
 type tlsListener struct {
 	net.Listener
 	port         string

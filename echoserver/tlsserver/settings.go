@@ -15,7 +15,7 @@ const (
 
 // Settings contains the HTTPS settings.
 type Settings struct {
-	Address           string // empty: no HTTPS
+	Address           string // empty means no HTTPS
 	Folder            string
 	Secret            string // only for messages
 	ClientCertificate string
@@ -34,7 +34,7 @@ func ParseVersion(text string) (uint16, error) {
 	return 0, fmt.Errorf("%q is not VersionTLS12 or VersionTLS13", text)
 }
 
-// ParseCiphers parses the names of cipher suites. It also accepts insecure ones: a user who names one has a client that needs it.
+// ParseCiphers parses the names of cipher suites. It also accepts insecure cipher suites: a user who names one has a client that needs it.
 func ParseCiphers(text string) ([]uint16, error) {
 	known := map[string]uint16{}
 	var recommended []string

@@ -21,11 +21,11 @@ const (
 // sessionConnection is a WebSocket's connection. If a client takes too long, its timers close the WebSocket.
 type sessionConnection struct {
 	*connection.Connection
-	idle    *time.Timer // runs between frames
-	stall   *time.Timer // runs within a frame or message, since its last byte
-	message *time.Timer // runs within a message, since its first frame
+	idle    *time.Timer // runs while no frame is being received
+	stall   *time.Timer // runs from the last received byte of an incomplete frame or message
+	message *time.Timer // runs from the first frame of an incomplete message
 	early   bool        // part of a frame was received before the connection was hijacked
-	failed  atomic.Bool // what the client still sends must not be processed (RFC 6455, 7.1.7)
+	failed  atomic.Bool // data that the client still sends must not be processed (RFC 6455, 7.1.7)
 	ends    sync.Once
 }
 
@@ -53,8 +53,8 @@ func (c *sessionConnection) messageReceived() {
 	c.awaitFrame()
 }
 
-// awaitFrame is called when a frame has been received. If part of the next frame arrived with it, the connection still counts as idle.
-// Within a message, the timer for the whole message continues.
+// awaitFrame is called when a frame has been received. If part of the next frame arrived with that frame, the connection still counts as
+// idle. Within a message, the timer for the whole message continues.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)

@@ -18,10 +18,10 @@ const (
 	maxChunk   = 64 << 10
 )
 
-var errMessageMemory = errors.New("the server holds too much already, try again later")
+var errMessageMemory = errors.New("the server has used up its memory budget, try again later")
 
-// message is a message that is being received. It holds little more memory than the received data needs, in chunks, because a client can
-// announce more than it sends.
+// message is a message that is being received. It consists of chunks that hold little more memory than the received data needs, because a
+// client can announce more than it sends.
 type message struct {
 	exchange *exchange.Exchange // accounts for the memory
 	chunks   [][]byte           // at least one when the message is complete

@@ -99,7 +99,7 @@ func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 
 // close sends a close frame, and waits until the WebSocket has ended. Only the first call has an effect.
 func (s *session) close(code websocket.StatusCode, reason string) {
-	s.connection.end() // not everything for which the library waits has a time limit
+	s.connection.end() // the library waits for some events without a time limit
 	_ = s.socket.Close(code, reason)
 }
 

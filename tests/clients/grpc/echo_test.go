@@ -109,7 +109,7 @@ func TestServerStream(t *testing.T) {
 	for text, message := range map[string]string{
 		`{"count": 1001}`:                 "count: 1001 is not a number from 0 to 1000",
 		`{"intervalMilliseconds": 30001}`: "interval_milliseconds: 30001 is not",
-		`{"count": 1000, "message": "` + strings.Repeat("x", 17<<10) + `"}`: "count: 1000 responses of 17408 bytes are more than",
+		`{"count": 1000, "message": "` + strings.Repeat("x", 17<<10) + `"}`: "count: 1000 responses of 17408 bytes exceed",
 	} {
 		_, err := responses(text)
 		wantCode(t, err, codes.InvalidArgument, message)
