@@ -1,8 +1,8 @@
-// Commands checks that a test runs each fenced command of the documentation, or that the fence has a mark with the reason why no test does:
-// a line <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
+// Commands checks each fence with commands in the documentation. Either a test runs the commands, or the fence has a mark with the reason
+// why no test does: a line <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
 //
-// A test reads the commands it runs with a function named Documented, DocumentedSection or DocumentedPage, in any case of the first letter.
-// The arguments are constants: the page and the words before the fence, or the heading. Commands finds these calls in the sources.
+// A test reads its commands with a function named Documented, DocumentedSection or DocumentedPage. The first letter may also be in lower
+// case. The arguments are constants: the page and the words before the fence, or the heading. Commands finds these calls in the sources.
 //
 // usage: go run ./tests/commands      (from the root of the project)
 package main
@@ -62,7 +62,7 @@ func (c *check) note(read call) {
 		c.fail("%s: %s has no commands after %q", read.at, read.page, read.words)
 	}
 	for _, f := range found {
-		if f.Reason == "" || read.kind == "" { // marked fences of a page or a section are left out
+		if f.Reason == "" || read.kind == "" { // a test of a page or a section skips marked fences
 			c.byTests[place{read.page, f.Line}] = true
 		}
 	}
@@ -79,7 +79,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	case f.Reason == "" && isRun:
 		c.run++
 	case f.Reason == "":
-		c.fail("%s:%d: no test runs these commands: run them in a suite, or mark them by <!-- not run: REASON -->, one of: %s", page, f.Line,
+		c.fail("%s:%d: no test runs these commands: run them in a suite, or mark them with <!-- not run: REASON -->, one of: %s", page, f.Line,
 			strings.Join(slices.Sorted(maps.Keys(reasons())), ", "))
 	case isRun:
 		c.fail("%s:%d: a test runs these commands: remove the mark", page, f.Line)
@@ -91,7 +91,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	}
 }
 
-// run checks all fences, and prints how many are run and how many are marked.
+// run checks all fences, and prints how many fences tests run and how many are marked.
 func run(out io.Writer, root files) error {
 	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
 	var err error
@@ -116,9 +116,9 @@ func run(out io.Writer, root files) error {
 		marked += count
 	}
 	if written != marked {
-		c.fail("%d marks are written, but only %d are in the line above a fence", written, marked)
+		c.fail("there are %d marks, but only %d are in the line above a fence", written, marked)
 	}
-	_, _ = fmt.Fprintf(out, "commands of the documentation: tests run %d fences, %d are not run:\n", c.run, marked)
+	_, _ = fmt.Fprintf(out, "commands in the documentation: tests run %d fences, and do not run %d:\n", c.run, marked)
 	for _, reason := range slices.Sorted(maps.Keys(c.marks)) {
 		_, _ = fmt.Fprintf(out, "  %3d  %s\n", c.marks[reason], reason)
 	}

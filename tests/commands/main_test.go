@@ -16,7 +16,7 @@ func TestEveryCommandIsRunOrMarked(t *testing.T) {
 	t.Log(out.String())
 }
 
-// TestRun checks pages with a suite that reads the commands below "## Run" of a.md.
+// TestRun checks pages with a suite that reads the commands below "## Run" in a.md.
 func TestRun(t *testing.T) {
 	const suite = "package a\n\nconst page = \"a.md\"\n\nfunc a() { x.Documented(page, \"## Run\") }\n"
 	const mark = "<!-- not run: OpenShift -->\n"
@@ -29,9 +29,9 @@ func TestRun(t *testing.T) {
 		"marked":                  {isRun + mark + "```sh\noc get pods\n```\n", suite, ""},
 		"marked in a list":        {isRun + "1. One:\n   <!-- not run: OpenShift -->\n   ```sh\n   oc get pods\n   ```\n", suite, ""},
 		"without a reason for it": {isRun + mark + "```sh\nkubectl get pods\n```\n", suite, `"OpenShift" is not the reason`},
-		"an unknown reason":       {isRun + "<!-- not run: too long -->\n```sh\noc get pods\n```\n", suite, `"too long" is no reason`},
+		"an unknown reason":       {isRun + "<!-- not run: too long -->\n```sh\noc get pods\n```\n", suite, `"too long" is not a valid reason`},
 		"run, and marked":         {strings.Replace(isRun, "```sh", mark+"```sh", 1), suite, "a.md:4: a test runs"},
-		"a mark at another place": {isRun + mark + "\n```text\nok\n```\n", suite, "1 marks are written, but only 0"},
+		"a mark at another place": {isRun + mark + "\n```text\nok\n```\n", suite, "there are 1 marks, but only 0"},
 		"a mark of output":        {isRun + mark + "```text\nok\n```\n", suite, "a fence without commands needs no mark"},
 		"words that are gone":     {"", suite, `a_test.go:5:12: a.md has no commands after "## Run"`},
 		"words that vary":         {isRun, strings.Replace(suite, `"## Run"`, "x", 1), `a_test.go:5:12: a.md has no commands after ""`},

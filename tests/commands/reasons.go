@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// reasons returns why commands are not run, each with text that such commands contain. kubectl, kubectl echo, curl, helm and make are no
-// reason: the suites can run them.
+// reasons returns the valid reasons for not running commands. The expression of each reason matches text that such commands contain.
+// kubectl, kubectl echo, curl, helm and make are not reasons, because the suites can run them.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),
@@ -27,7 +27,7 @@ func reasons() map[string]*regexp.Regexp {
 func justified(reason, commands string) error {
 	evidence, known := reasons()[reason]
 	if !known {
-		return fmt.Errorf("%q is no reason", reason)
+		return fmt.Errorf("%q is not a valid reason", reason)
 	}
 	if !evidence.MatchString(commands) {
 		return fmt.Errorf("%q is not the reason: nothing in these commands matches %s", reason, evidence)

@@ -13,7 +13,7 @@ import (
 // files are the files of the project.
 type files = fs.FS
 
-// contents returns the files whose names have the given ending, by path, without build results and hidden folders.
+// contents returns the content of the files whose names have the given ending, by path. It omits build results and hidden directories.
 func contents(root files, ending string) (map[string]string, error) {
 	found := map[string]string{}
 	return found, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -32,7 +32,7 @@ func contents(root files, ending string) (map[string]string, error) {
 	})
 }
 
-// call reads fences of a page: all of them, those in a section, or the first after some words.
+// call reads fences of a page: all fences, the fences in a section, or the first fence after some words.
 type call struct{ at, kind, page, words string }
 
 // calls returns the calls in tests that read fences.
@@ -41,7 +41,7 @@ func calls(root files) ([]call, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, parsed := token.NewFileSet(), map[string][]*ast.File{} // by folder
+	set, parsed := token.NewFileSet(), map[string][]*ast.File{} // by directory
 	for name, text := range sources {
 		file, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
 		if err != nil {
@@ -67,7 +67,7 @@ func calls(root files) ([]call, error) {
 	return all, nil
 }
 
-// constantsOf returns the values of a folder's string constants. A name with different values gets "".
+// constantsOf returns the values of a directory's string constants. For a name with different values, the value is "".
 func constantsOf(folder []*ast.File) map[string]string {
 	found := map[string]string{}
 	for _, file := range folder {
@@ -98,7 +98,7 @@ func literal(node ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// callOf returns what a call reads: the first of its texts that names a page, and the text after it.
+// callOf returns the arguments of a call: the first text that names a page, and the text after that.
 func callOf(expression *ast.CallExpr, constants map[string]string) (call, bool) {
 	name := ""
 	switch function := expression.Fun.(type) {

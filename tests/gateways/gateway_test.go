@@ -1,4 +1,5 @@
-// Package gateways examines real gateways with pathcheck: what their own documentation promises, and what their settings change.
+// Package gateways examines real gateways with pathcheck. It checks the facts that their own documentation promises, and the facts that
+// their settings change.
 package gateways
 
 import (
@@ -25,19 +26,19 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// clientAddress is the address from which requests are sent. Gateways send theirs from another one.
+// clientAddress is the address from which pathcheck sends requests. Gateways send their requests from another address.
 const clientAddress = "127.0.0.9"
 
 // gateway is a reverse proxy that runs in the foreground.
 type gateway struct {
 	name    string
 	version []string // the command that prints its version
-	// config returns the gateway's configuration with a setting, which is empty for none. In config and run, LISTEN, HOST and PORT stand
-	// for the address to listen on, ECHO and ECHO_PORT for the address of the echo server, DIR for a folder, and CONFIG for the
+	// config returns the gateway's configuration with a setting. The setting is empty if there is none. In config and run, LISTEN, HOST and
+	// PORT stand for the address to listen on, ECHO and ECHO_PORT for the address of the echo server, DIR for a directory, and CONFIG for the
 	// configuration file.
 	config func(setting string) string
 	run    []string // the command
-	// arguments returns what a setting adds to the command. It is nil if no setting adds anything.
+	// arguments returns the arguments that a setting adds to the command. The function is nil if no setting adds arguments.
 	arguments func(setting string) []string
 	facts     []promise
 	turns     []turn
@@ -52,7 +53,7 @@ type turn struct {
 	echo    []string // settings of the echo server
 	groups  string
 	facts   map[string]string
-	spoils  bool // it is there for pathcheck to find: the documentation leaves it out
+	spoils  bool // the setting is a mistake for pathcheck to find, which the documentation omits
 }
 
 var (
@@ -74,7 +75,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAYS") == "" {
-		os.Exit(0) // make test-gateways and make test-traefik install them
+		os.Exit(0) // make test-gateways and make test-traefik install the gateways
 	}
 	made, err := os.MkdirTemp("", "gateways")
 	if err != nil {
@@ -102,7 +103,7 @@ func startEcho(t *testing.T, environ ...string) string {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // it is killed
+	t.Cleanup(func() { _ = server.Wait() }) // Wait returns an error because the process is killed
 	reader := bufio.NewReader(stderr)
 	line, err := reader.ReadBytes('\n')
 	var first struct{ Address string }
@@ -119,23 +120,23 @@ func startEcho(t *testing.T, environ ...string) string {
 // start starts a gateway with a setting, and returns its URL.
 func (g *gateway) start(t *testing.T, setting string, environ ...string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // an address each, because the port is not kept
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // one address per gateway: the port is not reserved
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	_ = listener.Close() // none of them can listen on a port that the system chooses
+	_ = listener.Close() // it only chooses a port, because no gateway can listen on port 0
 	host, port, _ := net.SplitHostPort(address)
 	work, err := os.MkdirTemp(folder, "gateway")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path := work; path != filepath.Dir(folder); path = filepath.Dir(path) {
-		if err := os.Chmod(path, 0o777); err != nil { // they run as other users
+		if err := os.Chmod(path, 0o777); err != nil { // some gateways run as other users
 			t.Fatal(err)
 		}
 	}
-	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, none reject it
+	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some gateways require this ending, and none reject it
 	_, echoPort, _ := net.SplitHostPort(echo)
 	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG",
 		config)
@@ -153,12 +154,12 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 	process := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
 	process.Env = append(os.Environ(), "HOME="+work)
 	process.Stdout, process.Stderr = log, log
-	process.Cancel = func() error { return process.Process.Signal(os.Interrupt) } // so that it ends its own processes
+	process.Cancel = func() error { return process.Process.Signal(os.Interrupt) } // so that the gateway stops its own processes
 	process.WaitDelay = 10 * time.Second
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = process.Wait() }) // it is interrupted
+	t.Cleanup(func() { _ = process.Wait() }) // Wait returns an error because the process is interrupted
 	await(t, address, log.Name())
 	return "http://" + address
 }
@@ -171,7 +172,7 @@ func (g *gateway) command(setting string) []string {
 	return slices.Concat(g.run, g.arguments(setting))
 }
 
-// await waits until a gateway listens and has read where to send requests.
+// await waits until a gateway listens and has read the address of the echo server.
 func await(t *testing.T, address, log string) {
 	t.Helper()
 	for range 100 {
@@ -210,7 +211,7 @@ func check(t *testing.T, url, groups string, expect ...pathcheck.Expectation) *p
 	return report
 }
 
-// writeReport writes a report as a person gets it, if REPORTS names a folder.
+// writeReport writes a report as pathcheck prints it, if REPORTS names a directory.
 func writeReport(t *testing.T, name string, report *pathcheck.Report) {
 	t.Helper()
 	folder := os.Getenv("REPORTS")

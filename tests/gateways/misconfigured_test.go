@@ -10,10 +10,10 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// mistake is something that an nginx configuration can get right or wrong.
+// mistake is a part of an nginx configuration that can be right or wrong.
 type mistake struct{ right, wrong, fact, want string }
 
-// mistakes returns the possible mistakes. proxy_buffering on is not among them: behind HTTP/1.1, event streams pass anyway.
+// mistakes returns the possible mistakes. proxy_buffering on is not among them, because event streams pass anyway over HTTP/1.1.
 func mistakes() []mistake {
 	return []mistake{
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},
@@ -32,8 +32,8 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMisconfigured makes five mistakes in nginx, chosen at random, and examines it without knowing which. The report must name all five,
-// and no others.
+// TestMisconfigured makes five random mistakes in the configuration of nginx, and examines nginx without knowing which mistakes they are.
+// The report must name all five mistakes, and no others.
 func TestMisconfigured(t *testing.T) {
 	if os.Getenv("GATEWAYS") == "traefik" {
 		t.Skip("it is about nginx")

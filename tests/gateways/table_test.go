@@ -12,7 +12,7 @@ import (
 
 const document = "../../docs/reference/gateways.md"
 
-// shown are the facts in the table of the documentation.
+// shown returns the facts in the documentation's table.
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
 		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.duplicates",
@@ -22,8 +22,8 @@ func shown() []string {
 		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
-// table returns the tables for the documentation: what each gateway does, with one row for facts that have the same values, and which
-// settings change it.
+// table returns the tables for the documentation. The first shows the facts of each gateway, with one row for facts that have the same
+// values. The second shows the settings that change facts.
 func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -72,7 +72,7 @@ func settings() string {
 	return b.String()
 }
 
-// code returns the directives of a setting, without the one that forwards requests.
+// code returns the directives of a setting, without the directive that forwards requests.
 func (t turn) code() string {
 	if t.setting == "" {
 		return "`Cache-Control: max-age=60` of the Echo"
@@ -109,8 +109,8 @@ func cell(r *pathcheck.Report, fact string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkTable compares the documentation with what the gateways do. If UPDATE is set, it writes the table instead. Other versions of the
-// gateways may behave differently.
+// checkTable compares the documentation with the facts of the gateways. If UPDATE is set, it writes the table instead. Other versions of
+// the gateways may behave differently.
 func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	t.Helper()
 	if t.Failed() {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// traefik returns Traefik with the file provider. Settings that begin with -- belong to its command line, others are middlewares or belong
-// to the service.
+// traefik returns Traefik with the file provider. Settings that begin with -- belong to the command line of Traefik. Other settings are
+// middlewares or belong to the service.
 func traefik() gateway {
 	const docs = "https://doc.traefik.io/traefik/v3.6/reference/"
 	return gateway{
-		// it does not know its own
+		// This build of Traefik does not know its own version.
 		name: "Traefik", version: []string{"go", "-C", "../../tools/traefik", "list", "-m", "github.com/traefik/traefik/v3"},
 		run: []string{os.Getenv("TRAEFIK"), "--entryPoints.web.address=LISTEN", "--providers.file.filename=CONFIG",
 			"--global.checkNewVersion=false", "--global.sendAnonymousUsage=false"},

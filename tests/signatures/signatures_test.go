@@ -1,4 +1,4 @@
-// Package signatures verifies a release by the documented commands, and checks that they detect what was tampered with.
+// Package signatures verifies a release with the documented commands, and checks that the commands detect tampering.
 package signatures
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const page = "docs/how-to/verify-a-release.md"
 
-// release is a release in a registry, with the folder of its files and of the public key.
+// release is a release in a registry, with the directory that contains its files and the public key.
 type release struct{ registry, folder, version string }
 
 // newRelease returns the release that tools/release/rehearse made.
@@ -52,7 +52,7 @@ func documentedSection(t *testing.T, page, heading string) (commands, message st
 	return commands, message
 }
 
-// run runs commands with the key's identity in a folder, and returns what they print.
+// run runs commands in a directory, with the documented identity of the signer, and returns their output.
 func (r release) run(t *testing.T, folder, commands string) (string, error) {
 	t.Helper()
 	identity, _ := documentedSection(t, page, "## Name the signer")
@@ -64,7 +64,7 @@ func (r release) run(t *testing.T, folder, commands string) (string, error) {
 	return string(output), err
 }
 
-// verify checks that commands succeed before something is tampered with, and then fail with the message.
+// verify checks that commands succeed before tampering, and fail with the message afterwards.
 func (r release) verify(t *testing.T, folder, commands, message string, tamper func()) {
 	t.Helper()
 	if output, err := r.run(t, folder, commands); err != nil || commands == "" {
@@ -74,11 +74,11 @@ func (r release) verify(t *testing.T, folder, commands, message string, tamper f
 	message = strings.NewReplacer("v0.1.0", "v"+r.version, "amd64", runtime.GOARCH).Replace(message)
 	output, err := r.run(t, folder, commands)
 	if err == nil || message == "" || !slices.Contains(strings.Split(output, "\n"), message) {
-		t.Errorf("after something was tampered with: %v\n%s\nwant the line %q", err, output, message)
+		t.Errorf("after tampering: %v\n%s\nwant the line %q", err, output, message)
 	}
 }
 
-// do runs a program that tampers with something.
+// do runs a program that tampers with a release, and returns its output.
 func do(t *testing.T, folder string, command ...string) string {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // the commands are written below
@@ -90,7 +90,7 @@ func do(t *testing.T, folder string, command ...string) string {
 	return string(output)
 }
 
-// download returns a folder with copies of the files of the release.
+// download returns a directory with copies of the release's files.
 func (r release) download(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -127,7 +127,7 @@ func TestChart(t *testing.T) {
 	})
 }
 
-// TestBill attaches a bill to the image of pathcheck that replaces the signed one.
+// TestBill replaces the signed bill of materials of the pathcheck image with a changed one.
 func TestBill(t *testing.T) {
 	r := newRelease(t)
 	commands, message := documentedSection(t, page, "## The bill of materials of an image")
@@ -145,7 +145,7 @@ func TestBill(t *testing.T) {
 	})
 }
 
-// TestFiles changes an archive, a chart, and then the checksums.
+// TestFiles changes an archive, a chart, and the checksums.
 func TestFiles(t *testing.T) {
 	r := newRelease(t)
 	const heading, archive = "## The files", "kubectl-echo_v0.1.0_linux_amd64.tar.gz: FAILED"

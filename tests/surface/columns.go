@@ -22,13 +22,13 @@ type column struct {
 	names []name
 }
 
-// rule finds names in files. Empty formats mean the name itself.
+// rule finds names in files. An empty text means the matched text, an empty page means the file itself, and an empty end means the name.
 type rule struct {
 	// files are git patterns for the files to read.
 	files string
-	// expression has a group that matches the part that names are made of.
+	// expression has a group that matches the part of the text from which a name is formed.
 	expression string
-	// text is the name, page is its page, and end is how the page writes it; $1 is what the group matched.
+	// text is the name, page is its page, and end is the spelling on the page; $1 stands for the match of the group.
 	text, page, end string
 }
 
@@ -113,7 +113,7 @@ func read(ctx context.Context, root string) ([]column, error) {
 	return all, nil
 }
 
-// read returns the names in a rule's files, without tests. Without an expression, each file is a name.
+// read returns the names in a rule's files, without tests. Without an expression, each file's name is a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go"},
 		strings.Fields(r.files)...)...).Output()

@@ -1,8 +1,8 @@
 // Surface writes the ledger of everything that users of the project can name: fields, flags, environment variables, headers, metrics,
-// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. It reads the sources and runs
-// none of them, so it also works on the tree of an earlier commit.
+// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. Surface reads the sources and
+// does not run them, so it also works on the tree of an earlier commit.
 //
-// usage: go run ./tests/surface [DIRECTORY]      (the current one if none is given)
+// usage: go run ./tests/surface [DIRECTORY] (by default, the current directory)
 //
 // It fails if a page does not contain a name that it should document.
 package main
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run writes the ledger for the tree below a root. Undocumented names are an error, after everything is written.
+// run writes the ledger for the tree below a root. If names are undocumented, it returns an error after it has written the whole ledger.
 func run(ctx context.Context, out io.Writer, root string) error {
 	columns, err := read(ctx, root)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// link returns the path of a page, relative to the ledger's folder.
+// link returns the path of a page, relative to the ledger's directory.
 func link(page string) string {
 	if name, ok := strings.CutPrefix(page, "docs/reference/"); ok {
 		return name
@@ -72,14 +72,14 @@ func link(page string) string {
 	return "../../" + page
 }
 
-// name is something that users can name, with the page that documents it. end is how the page writes it.
+// name is a name that users can use, with the page that documents it. end is the spelling on the page.
 type name struct{ text, page, end string }
 
 // check returns an error if the page does not document the name.
 func (n name) check(root string) error {
 	page, err := os.ReadFile(filepath.Join(root, n.page))
 	if err == nil && !strings.Contains(string(page), n.end) {
-		err = fmt.Errorf("%s is not documented in %s: write %s there", n.text, n.page, n.end)
+		err = fmt.Errorf("%s is not documented in %s: add %s to the page", n.text, n.page, n.end)
 	}
 	return err
 }

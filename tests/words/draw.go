@@ -23,7 +23,8 @@ const (
 	leastLong = 4 // words; shorter texts are names, cells and parts of messages
 )
 
-// draw writes sentences that people read, for an editor to judge. The hash of the last commit chooses them, so that no one can.
+// draw writes sentences that people read, for an editor to judge. The hash of the last commit chooses the sentences, so that no one can
+// influence the choice.
 func draw(ctx context.Context, out io.Writer, root string) error {
 	command := exec.CommandContext(ctx, "git", "rev-parse", "HEAD")
 	command.Dir = root
@@ -58,7 +59,7 @@ func draw(ctx context.Context, out io.Writer, root string) error {
 	return nil
 }
 
-// eachText calls do with each tracked file.
+// eachText calls do for each tracked file, except the files in this directory.
 func eachText(ctx context.Context, root string, do func(file, content string) error) error {
 	command := exec.CommandContext(ctx, "git", "ls-files", "-z")
 	command.Dir = root
@@ -68,7 +69,7 @@ func eachText(ctx context.Context, root string, do func(file, content string) er
 	}
 	for file := range strings.SplitSeq(strings.TrimRight(string(listed), "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(root, file))
-		if os.IsNotExist(err) || strings.HasPrefix(file, "tests/words/") { // deleted, and not committed yet
+		if os.IsNotExist(err) || strings.HasPrefix(file, "tests/words/") { // a deletion may not be committed yet
 			continue
 		} else if err != nil {
 			return err
@@ -80,7 +81,7 @@ func eachText(ctx context.Context, root string, do func(file, content string) er
 	return nil
 }
 
-// sentences returns the sentences of a file, with the code in them.
+// sentences returns the sentences of a file, including code within the sentences.
 func sentences(kind group, content string) ([]string, error) {
 	texts := paragraphs(content)
 	if kind != docs {

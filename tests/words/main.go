@@ -1,5 +1,5 @@
-// Words checks the vocabulary of docs and comments: it fails for a term that the project has replaced, and for more markers of translated
-// English in 1,000 words than limits.json allows. A limit may only be lowered.
+// Words checks the vocabulary of docs and comments. It fails if a text contains a term that the project has replaced, or if 1,000 words
+// contain more markers of translated English than limits.json allows. Limits may only be lowered.
 //
 // usage: go run ./tests/words [-draw]
 //
@@ -43,7 +43,7 @@ type counts struct{ words, markers int }
 // rate is the number of markers in 1,000 words.
 func (c counts) rate() float64 { return 1000 * float64(c.markers) / float64(max(c.words, 1)) }
 
-// check writes the counts of each group, and returns what is wrong.
+// check writes the counts of each group, and returns the problems as an error.
 func check(ctx context.Context, out io.Writer, root string) error {
 	var allowed map[group]float64
 	if err := json.Unmarshal(limits, &allowed); err != nil {
@@ -70,7 +70,7 @@ func check(ctx context.Context, out io.Writer, root string) error {
 	}
 	for _, kind := range groups() {
 		c := found[kind]
-		_, _ = fmt.Fprintf(out, "%s: %d markers in %d words, %.2f in 1,000 of at most %.2f\n", kind, c.markers, c.words, c.rate(), allowed[kind])
+		_, _ = fmt.Fprintf(out, "%s: %d markers in %d words, %.2f per 1,000 (limit %.2f)\n", kind, c.markers, c.words, c.rate(), allowed[kind])
 		if c.rate() > allowed[kind] {
 			problems = append(problems, fmt.Errorf("%s: reword some of: %s", kind, strings.Join(markers(), ", ")))
 		}
@@ -78,7 +78,7 @@ func check(ctx context.Context, out io.Writer, root string) error {
 	return errors.Join(problems...)
 }
 
-// replaced returns an error for each of the terms in the text of a file.
+// replaced returns an error for each occurrence of a replaced term in the text of a file.
 func replaced(file, text string, terms map[string]string) []error {
 	var problems []error
 	for _, at := range matches(text, slices.Sorted(maps.Keys(terms))) {
@@ -92,7 +92,7 @@ func replaced(file, text string, terms map[string]string) []error {
 	return problems
 }
 
-// matches returns where the terms are in a string, as whole words of any case.
+// matches returns the positions of the terms in a string, as whole words in upper or lower case.
 func matches(text string, terms []string) [][]int {
 	quoted := make([]string, len(terms))
 	for i, term := range terms {

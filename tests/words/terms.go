@@ -1,6 +1,6 @@
 package main
 
-// replacedWords are words that have no other meaning, with what to write instead.
+// replacedWords returns words that have no other meaning, each with its replacement.
 func replacedWords() map[string]string {
 	return map[string]string{
 		"anew":       "again",
@@ -18,7 +18,7 @@ func replacedWords() map[string]string {
 	}
 }
 
-// replacedNames are names that the API, metrics, alerts and facts had before the first release, with those of today.
+// replacedNames returns names that the API, metrics, alerts and facts had before the first release, with the current names.
 func replacedNames() map[string]string {
 	return map[string]string{
 		"controls: Off":                     "controls: None",
@@ -32,7 +32,7 @@ func replacedNames() map[string]string {
 	}
 }
 
-// markers are words that English uses, too, but that are frequent only in translated text.
+// markers returns words that are valid English but frequent only in translated text.
 func markers() []string {
 	return []string{"the way", "that of", "those of", "tell", "tells", "told", "by which", "of which", "beside"}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// group is a kind of text. Each has a limit of its own.
+// group is a kind of text. Each group has its own limit.
 type group string
 
 const (
@@ -18,10 +18,10 @@ const (
 	tests group = "comments in tests"
 )
 
-// groups are in the order of the report.
+// groups returns the groups in the order of the report.
 func groups() []group { return []group{docs, code, tests} }
 
-// groupOf returns the group of a file, and false for a file that people do not write, or whose text is not read.
+// groupOf returns the group of a file. It returns false if people do not write the file, or if its text is not checked.
 func groupOf(file string) (group, bool) {
 	switch base := path.Base(file); {
 	case file == "docs/reference/api.md" || file == "docs/reference/surface.md":
@@ -39,10 +39,10 @@ func groupOf(file string) (group, bool) {
 	}
 }
 
-// notProse matches fenced code and the targets of links in Markdown, whose lines are kept, and code in a line.
+// notProse matches fenced code and link targets in Markdown, and code within a line. Line breaks in the matches are preserved.
 var notProse = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|\\]\\([^)\n]*\\)")
 
-// prose returns what people read in a file, with the line numbers of the file.
+// prose returns the text that people read in a file, with the line numbers of the file.
 func prose(kind group, content string) (string, error) {
 	if kind == docs {
 		return notProse.ReplaceAllStringFunc(content, func(code string) string {
@@ -58,7 +58,7 @@ func prose(kind group, content string) (string, error) {
 	add := func(at token.Pos, text string) { lines[files.Position(at).Line-1] += " " + text }
 	for _, each := range parsed.Comments {
 		for _, comment := range each.List {
-			if text, found := strings.CutPrefix(comment.Text, "// "); found { // others are directives, or generated
+			if text, found := strings.CutPrefix(comment.Text, "// "); found { // other comments are directives, or generated
 				add(comment.Pos(), text)
 			}
 		}

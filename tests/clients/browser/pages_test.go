@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// patience is how long a page may take to load, including the start of the browser on a busy machine.
+// patience is the maximum time for loading a page, including the start of the browser on a busy machine.
 const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
@@ -55,13 +55,13 @@ func TestMarkupStaysText(t *testing.T) {
 	if !strings.HasPrefix(title, "GET ") {
 		t.Errorf("the title is %q", title)
 	}
-	if shown := strings.Count(text, attack); shown != 3 { // in the header, the query and the information
-		t.Errorf("it is shown %d times:\n%s", shown, text)
+	if shown := strings.Count(text, attack); shown != 3 { // in the header, the query, and the information about the server
+		t.Errorf("the markup is shown %d times:\n%s", shown, text)
 	}
 	tab.expectNoErrors(t, server)
 }
 
-// TestRawValues shows a parameter whose bytes are Latin-1.
+// TestRawValues opens the page with a query parameter in Latin-1.
 func TestRawValues(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)
@@ -117,7 +117,7 @@ func open(t *testing.T, headers network.Headers) *tab {
 	opened := &tab{}
 	ctx, _ = chromedp.NewContext(ctx, chromedp.WithListener(opened.record))
 	opened.context = ctx
-	t.Cleanup(func() { // a browser that is killed leaves a folder behind
+	t.Cleanup(func() { // a browser that is killed leaves a directory behind
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Error(err)
 		}
@@ -171,7 +171,7 @@ func (tab *tab) record(event any) {
 	}
 }
 
-// expectNoErrors fails the test if the browser reported errors, or sent requests to any other server.
+// expectNoErrors fails the test if the browser reported errors, or sent requests to a server other than the given one.
 func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	t.Helper()
 	tab.mutex.Lock()
@@ -189,7 +189,7 @@ func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	}
 }
 
-// screenshot saves a screenshot in the folder SCREENSHOTS, if it is set.
+// screenshot saves a screenshot in the directory that the variable SCREENSHOTS names, if it is set.
 func (tab *tab) screenshot(t *testing.T, name string) {
 	t.Helper()
 	folder := os.Getenv("SCREENSHOTS")

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// patience is how long a test waits for something that must come.
+// patience is the maximum time that a test waits for an expected result.
 const patience = 30 * time.Second
 
 // dial connects to the address of an echo server.
@@ -30,7 +30,7 @@ func dial(t *testing.T, address string, options ...grpc.DialOption) *grpc.Client
 	return connection
 }
 
-// soon returns a context that ends with the test, or when the test has waited too long.
+// soon returns a context that ends when the test ends, or when patience has passed.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -70,7 +70,7 @@ func (c *echoClient) unary(ctx context.Context, t *testing.T, text string, optio
 	return response, err
 }
 
-// stream starts a stream of a method.
+// stream starts a stream for a method.
 func (c *echoClient) stream(ctx context.Context, t *testing.T, method protoreflect.Name) grpc.ClientStream {
 	t.Helper()
 	described := c.service.Methods().ByName(method)

@@ -23,7 +23,7 @@ type protocol struct {
 	options []connect.ClientOption
 }
 
-// protocols returns the protocols that browsers and curl use. grpc-go tests gRPC itself.
+// protocols returns the protocols that browsers and curl use. The tests with grpc-go cover gRPC itself.
 func protocols() []protocol {
 	return []protocol{
 		{"gRPC-Web over HTTP/1.1", false, []connect.ClientOption{connect.WithGRPCWeb()}},

@@ -31,7 +31,8 @@ func compiled(t *testing.T, name string) protoreflect.FileDescriptor {
 	return files[0]
 }
 
-// TestGatewayAPIProto compares the Gateway API's echo service with the original. Options do not change what is sent.
+// TestGatewayAPIProto compares the copy of the Gateway API's echo service with the original. It ignores options, which do not change the
+// messages.
 func TestGatewayAPIProto(t *testing.T) {
 	withoutOptions := func(file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
 		described := protodesc.ToFileDescriptorProto(file)

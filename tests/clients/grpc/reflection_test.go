@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestReflection lists the services and describes each, using the v1 messages, which v1alpha shares.
+// TestReflection lists the services and describes each service. It uses the v1 messages, which v1alpha shares.
 func TestReflection(t *testing.T) {
 	connection := dial(t, clients.Start(t))
 	services := []string{"echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho", "grpc.health.v1.Health",

@@ -25,13 +25,13 @@ var configuration string
 // limit is the default maximum size of a header, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client's headers are too large: the others must lose
-// nothing.
+// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client's headers are too large: the requests of the other
+// clients must not be affected.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {
 		path   string
-		cookie int // its length
+		cookie int // length of the cookie
 		status int
 	}{
 		"a cookie of 17,500 bytes":        {"/", 17_500, http.StatusOK},
@@ -66,7 +66,8 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 	}
 }
 
-// waitingRequest sends a request that is answered after half a second, and returns the connection over which the echo server received it.
+// waitingRequest sends a request to which the echo server responds after half a second. It returns the connection over which the echo
+// server received the request.
 func waitingRequest(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// attack is a request with which a stranger tries to control what nginx or a browser does with the response, for the stranger or for
-// others.
+// attack is a request with which a stranger tries to control how nginx or a browser handles the response, for the stranger or for other
+// clients.
 type attack struct {
 	status string
-	// headers must not be in the response that the stranger gets.
+	// headers are the headers that the stranger's response must not contain.
 	headers []string
 }
 
@@ -51,7 +51,7 @@ func attacks() map[string]attack {
 	}
 }
 
-// byHeader returns an attack's headers, and byLink its query.
+// byHeader returns an attack as headers, and byLink as a query.
 func (a attack) byHeader() []string {
 	return []string{"X-Echo-Status", a.status, "X-Echo-Set-Header", strings.Join(a.headers, ", ")}
 }
@@ -60,8 +60,8 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack as headers and as a link. Each is the first request to a new path, followed by the request of another
-// client.
+// TestAttacks sends each attack as headers and as a link. Each attack is the first request to a new path, and a request from another client
+// follows.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched", "")
@@ -84,7 +84,7 @@ func TestAttacks(t *testing.T) {
 }
 
 // TestFailures tries to make the connection between nginx and the echo server fail. nginx would then consider both pods failed, which
-// affects all paths, and store its own error.
+// affects all paths, and cache its own error.
 func TestFailures(t *testing.T) {
 	for _, query := range []string{"?echo.connection=reset", "?echo.connection=truncate"} {
 		t.Run(query, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAttacksSucceedUnderFull shows that nginx obeys the response, which proves that the other tests can fail.
+// TestAttacksSucceedUnderFull checks that nginx obeys the response headers if controls are Full. Therefore, the other tests can fail.
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {
@@ -159,7 +159,7 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 	}
 }
 
-// expectSameHeaders compares headers, except those that are different in each response.
+// expectSameHeaders compares headers, except the headers that differ in each response.
 func expectSameHeaders(t *testing.T, got, want http.Header) {
 	t.Helper()
 	own := func(name string, _ []string) bool { return name == "Date" || name == "Content-Length" }

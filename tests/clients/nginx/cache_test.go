@@ -8,11 +8,11 @@ import (
 // page is the Accept header of a browser.
 const page = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// cacheable makes nginx store the echo, as its author wants.
+// cacheable is the setting with which an Echo's author lets nginx cache the echo.
 const cacheable = `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`
 
 // TestAuthorMayCache sends requests with controls to an echo server whose author lets proxies store its responses: only responses to
-// requests without controls are stored.
+// requests without controls may be stored.
 func TestAuthorMayCache(t *testing.T) {
 	g := startGateway(t, cacheable)
 	large := strings.Repeat("x", 9<<20) // more than the limit of the echo server
@@ -47,7 +47,7 @@ func TestAuthorMayCache(t *testing.T) {
 	}
 }
 
-// TestAuthorMayCacheFormats expects that one client's format is not stored for clients that accept another.
+// TestAuthorMayCacheFormats checks that nginx does not serve one client's format to clients that accept another format.
 func TestAuthorMayCacheFormats(t *testing.T) {
 	g := startGateway(t, cacheable)
 	expectPage := func(t *testing.T, path string) {

@@ -1,4 +1,4 @@
-// Package nginx tests the echo server behind a caching nginx. Strangers must not control what others get.
+// Package nginx tests the echo server behind a caching nginx. Strangers must not control the responses to other clients.
 package nginx
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// secret is the content of a file that nginx serves only if a server behind it asks for that.
+// secret is the content of a file that nginx serves only if a server behind nginx requests that in a response.
 const secret = "the secret of the gateway"
 
 //go:embed nginx.conf
@@ -47,7 +47,7 @@ func startGateway(t *testing.T, environ ...string) *gateway {
 	return &gateway{url: "http://" + listener.Addr().String(), client: client}
 }
 
-// startNginx passes a socket to nginx, so that connections wait for it and no other process can take the port.
+// startNginx starts nginx with an open socket, so that connections wait for nginx and no other process can take the port.
 func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -81,7 +81,7 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	})
 }
 
-// answer is a response with the part of its body that arrived.
+// answer is a response with the received part of its body.
 type answer struct {
 	*http.Response
 	body string

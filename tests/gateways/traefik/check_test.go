@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// period is how often the check runs. patience is how long it may take until its findings are known everywhere: the next run, the run
-// itself, and the next scrape by Prometheus.
+// period is the interval between two runs of the check. patience is the maximum time until the status and Prometheus have the result: the
+// time until the next run, the run itself, and the time until the next scrape.
 const (
 	period   = 2 * time.Minute
 	patience = period + 3*time.Minute
@@ -34,7 +34,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		trust(ctx, namespace, "gateway", traefik.authority)
 		traefik.apply(ctx, "gateway.yaml")
 		traefik.run(ctx)
-		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it checks for PodMonitors only at start
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it discovers PodMonitors at startup
 		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	}, NodeTimeout(15*time.Minute))
 
@@ -50,11 +50,11 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		Expect(prometheus.Firing(ctx, Default)).NotTo(HaveKey("EchoCheckFailed"))
 	}, SpecTimeout(15*time.Minute))
 
-	It("fails within one schedule when the gateway is told to believe what clients say", func(ctx SpecContext) {
+	It("fails within one schedule when the gateway trusts headers from clients", func(ctx SpecContext) {
 		began := time.Now()
 		traefik.run(ctx, "--entryPoints.websecure.forwardedHeaders.insecure=true")
 		expectCheck(ctx, namespace, v1.CheckFailed, "client.spoofable")
-		AddReportEntry("the status says so after", time.Since(began).Round(time.Second).String())
+		AddReportEntry("the status reports the failure after", time.Since(began).Round(time.Second).String())
 		echo := echoNow(ctx, Default, namespace, "web")
 		AddReportEntry("message", echo.Status.Checks[0].Message)
 		Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionPathsHealthy)).To(HaveField("Reason", v1.ReasonCheckFailed.String()))

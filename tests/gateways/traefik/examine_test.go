@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and returns its report: Traefik reads a new route a few seconds after the
-// Echo has it.
+// examine runs pathcheck in pods until the URL leads to an Echo, and returns the report. Traefik reads a new route a few seconds after the
+// route was created.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
 	var report *pathcheck.Report

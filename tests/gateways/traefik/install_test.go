@@ -20,11 +20,11 @@ import (
 // gateway is a Traefik on the test cluster.
 type gateway struct {
 	namespace, address string
-	// authority is the certificate that it presents, in PEM format.
+	// authority is the certificate that Traefik presents, in PEM format.
 	authority string
 }
 
-// standardCRDs returns the folder with the CustomResourceDefinitions of Gateway API's standard channel, in the version that Traefik
+// standardCRDs returns the directory with the CustomResourceDefinitions of Gateway API's standard channel, in the version that Traefik
 // implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
@@ -53,7 +53,7 @@ func removeAll(ctx context.Context) {
 	}
 }
 
-// newGateway creates the addresses of a Traefik, and the certificate that it will present.
+// newGateway creates the Services of a Traefik, and the certificate that Traefik presents.
 func newGateway(ctx context.Context) gateway {
 	GinkgoHelper()
 	g := gateway{namespace: namespaces.New(ctx)}
@@ -75,7 +75,7 @@ func certificate(ctx context.Context, namespace, secret string, names ...string)
 	return string(object.Data["ca.crt"])
 }
 
-// host returns the host name under which one of its Services is reached.
+// host returns the host name of one of the gateway's Services.
 func (g gateway) host(service string) string {
 	return service + "." + g.namespace + ".svc.cluster.local"
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// These specs run in this order: Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
+// In the order of these specs, Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
 var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	var traefik gateway
 	var namespace string
@@ -90,7 +90,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		AddReportEntry("message", echoNow(ctx, Default, namespace, "elsewhere").Status.Message)
 	}, SpecTimeout(10*time.Minute))
 
-	It("say that Gateway API is gone, and have their routes when it is there again", func(ctx SpecContext) {
+	It("report that Gateway API is gone, and have their routes when it is installed again", func(ctx SpecContext) {
 		expectAnotherStart(ctx, func() { deleteCRDs(ctx) })
 		expectDegraded(ctx, namespace, "web", v1.ReasonGatewayAPIMissing.String(), "The cluster does not serve HTTPRoute")
 		Expect(echoNow(ctx, Default, namespace, "ingress").Status.Phase).To(Equal(v1.PhaseReady))
@@ -100,8 +100,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	}, SpecTimeout(60*time.Minute))
 })
 
-// expectAnotherStart expects that both replicas of the operator start again, once, after a step: ten minutes after their last start, or a
-// few minutes later, one after the other.
+// expectAnotherStart expects that each of the operator's two replicas restarts exactly once after a step. The replicas restart one after
+// the other, ten minutes after their last start or a few minutes later.
 func expectAnotherStart(ctx context.Context, step func()) {
 	GinkgoHelper()
 	starts := func(g Gomega) int32 {
@@ -122,7 +122,7 @@ func expectAnotherStart(ctx context.Context, step func()) {
 	Consistently(starts).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(10 * time.Second).Should(Equal(before + 2))
 }
 
-// expectWays expects that an Echo responds at its URL and over HTTP, also to a WebSocket, and that Traefik reports the client.
+// expectWays expects that an Echo responds to requests and WebSockets, at its URL and over HTTP, and that Traefik reports the client.
 func expectWays(ctx context.Context, namespace, url string) {
 	GinkgoHelper()
 	for _, each := range []string{url, overHTTP(url)} {

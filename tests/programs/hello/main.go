@@ -17,7 +17,7 @@ func main() {
 
 func run() error {
 	if uid := os.Geteuid(); uid != 0 {
-		return fmt.Errorf("this must run as root, and runs as user %d", uid)
+		return fmt.Errorf("this program must run as root, but runs as user %d", uid)
 	}
 	if err := os.MkdirAll("/var/cache/hello", 0o700); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// metrics-api serves metrics.k8s.io for autoscaling tests. It reports the same CPU usage, which a flag sets, for the containers of all pods
-// that match a request's label selector.
+// metrics-api serves metrics.k8s.io for autoscaling tests. For the containers of all pods that match a request's label selector, it reports
+// the same CPU usage. A flag sets the usage.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(cpu string) error {
 	if err != nil {
 		return err
 	}
-	chain, key, err := cert.GenerateSelfSignedCertKey("metrics-api", nil, nil) // clients must not verify it
+	chain, key, err := cert.GenerateSelfSignedCertKey("metrics-api", nil, nil) // clients must skip verification of this certificate
 	if err != nil {
 		return err
 	}

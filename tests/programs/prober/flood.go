@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// streams is how many concurrent requests each connection of a flood has, unless the server allows fewer.
+	// streams is the number of concurrent requests on each connection of a flood, unless the server allows fewer.
 	streams = 250
-	// delayed is how many of these requests wait for a delayed response.
+	// delayed is the number of these requests that wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is the time after which a request that has ended is sent again. The flood uses memory, not CPU.
+	// floodPause is the time after which the flood sends a request again that has ended. The flood is meant to use memory, not CPU time.
 	floodPause = time.Second
 )
 
-// flood holds connections full of requests that do not end by themselves: most have a body whose last byte never comes, the others wait for
-// a delayed response. Requests that the server ends are sent again. The summary counts requests that the server rejected as failed.
+// flood holds connections full of requests that the client does not end. Most of these requests have an incomplete body, and the others
+// wait for a delayed response. The flood repeats requests that the server ends. The summary counts rejected requests as failed.
 func (r *report) flood(ctx context.Context) {
 	part := strings.Repeat("x", 64<<10)
 	var group sync.WaitGroup
@@ -43,7 +43,7 @@ func (r *report) flood(ctx context.Context) {
 	group.Wait()
 }
 
-// hold sends a request that does not end by itself.
+// hold sends a request, and waits until the server ends it.
 func (r *report) hold(ctx context.Context, client *http.Client, part string, upload bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.settings.url, http.NoBody)
 	if err != nil {

@@ -1,6 +1,6 @@
-// prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a number and a time. It prints that it is
-// connected, optionally the first response from each pod, and in the last line a summary as JSON. It exits with code 1 if a request failed.
-// The requests are ordinary ones, gRPC health checks, or a flood of requests that never end.
+// prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a maximum number and a maximum duration. It
+// prints that it is connected, optionally the first response from each pod, and a JSON summary in the last line. It exits with code 1 if a
+// request failed. The requests are ordinary ones, gRPC health checks, or a flood of requests that never end.
 package main
 
 import (
@@ -26,7 +26,7 @@ type report struct {
 	lock     sync.Mutex
 	Requests int `json:"requests"`
 	Failed   int `json:"failed"`
-	// Seconds is how long all requests took, including the pauses between them.
+	// Seconds is the total duration, including the pauses between requests.
 	Seconds float64 `json:"seconds"`
 	// Errors contains the first errors.
 	Errors []string `json:"errors,omitempty"`
@@ -48,7 +48,7 @@ func main() {
 	if stop {
 		connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", control)
 		exitOn(err)
-		runtime.KeepAlive(connection) // it is closed when this process exits
+		runtime.KeepAlive(connection) // the connection is closed when this process exits
 		return
 	}
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", control)
@@ -72,7 +72,7 @@ func exitOn(err error) {
 	}
 }
 
-// run sends requests until they are complete, the duration is reached, a signal is received, or -stop is called.
+// run sends requests until all are sent, the duration is reached, a signal is received, or a prober with -stop connects.
 func (r *report) run(listener net.Listener) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -118,7 +118,7 @@ func (r *report) await(ctx context.Context) {
 	}
 }
 
-// probe sends requests alternately over a new connection and over a kept-alive one.
+// probe sends requests alternately over a new connection and over a persistent connection.
 func (r *report) probe(ctx context.Context) {
 	kept, fresh := r.settings.client(true), r.settings.client(false)
 	exchange := r.request
@@ -130,7 +130,7 @@ func (r *report) probe(ctx context.Context) {
 		if i%2 == 0 {
 			client = fresh
 		}
-		// The request is completed even if the time is over, so that it does not count as a failure.
+		// Even if the time is over, the prober completes the request, so that the request does not count as a failure.
 		r.record(exchange(context.WithoutCancel(ctx), client))
 		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return

@@ -22,16 +22,16 @@ func parseFlags() (settings, bool) {
 	s := settings{}
 	flag.StringVar(&s.url, "url", "", "the URL to send requests to")
 	flag.IntVar(&s.count, "count", 100, "the maximum number of requests")
-	flag.IntVar(&s.pods, "pods", 0, "stop when this many pods have responded, unless it is 0")
+	flag.IntVar(&s.pods, "pods", 0, "stop when this many pods have responded; 0 means that this does not stop the prober")
 	flag.DurationVar(&s.interval, "interval", 10*time.Millisecond, "the pause between requests")
 	flag.DurationVar(&s.duration, "duration", time.Minute, "the maximum duration; a signal stops the prober earlier")
 	flag.IntVar(&s.status, "status", http.StatusOK, "the required status of responses")
 	flag.BoolVar(&s.text, "text", false, "allow responses that are not JSON")
-	flag.BoolVar(&s.show, "show", false, "print the first response of each pod")
+	flag.BoolVar(&s.show, "show", false, "print the first response from each pod")
 	flag.BoolVar(&s.insecure, "insecure", false, "accept any certificate")
-	flag.BoolVar(&s.grpc, "grpc", false, "send health checks of gRPC instead, over HTTP/2")
-	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of requests that do not end, unless it is 0")
-	stop := flag.Bool("stop", false, "stop the prober of this container")
+	flag.BoolVar(&s.grpc, "grpc", false, "send gRPC health checks over HTTP/2 instead")
+	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of requests that do not end; 0 disables this")
+	stop := flag.Bool("stop", false, "stop the prober in this container")
 	flag.Parse()
 	return s, *stop
 }
