@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Child is an object that an Echo consists of, or could consist of.
+// Child is an object that belongs or could belong to an Echo.
 type Child struct {
 	Kind string
 	Key  client.ObjectKey
@@ -24,15 +24,16 @@ type Child struct {
 	Optional bool
 	// RunsPods is true if the Echo's pods belong to the object.
 	RunsPods bool
-	// Recreate reports whether an object that differs must be recreated. It is nil if it never must.
+	// Recreate reports whether an object that differs must be recreated. It is nil if the kind is always updated.
 	Recreate Recreate
-	// MergeLive completes the desired object from the live one. It is nil if there is nothing to complete.
+	// MergeLive completes the desired object from the live object. It is nil if there is nothing to complete.
 	MergeLive MergeLive
 	// MayBeRejected is true if the API server may reject the recreated object.
 	MayBeRejected bool
 }
 
-// WithLive adds to a child what the API server added to a list that is set as a whole, so that applying the child does not remove it.
+// WithLive returns a child with the items that the API server added to a list that is set as a whole, so that applying the child does not
+// remove them.
 func (c Child) WithLive(live client.Object) Child {
 	if c.MergeLive != nil && c.Desired != nil {
 		c.Desired = c.MergeLive(c.Desired, live)
@@ -40,7 +41,7 @@ func (c Child) WithLive(live client.Object) Child {
 	return c
 }
 
-// DryRunCopy returns a copy of a child under a name of its own, to ask the API server whether it would accept the child. It is nil if there
+// DryRunCopy returns a copy of a child under a different name, to ask the API server whether it would accept the child. It is nil if there
 // is no doubt.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
@@ -74,5 +75,5 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 // Recreate reports whether an object must be recreated, given its desired JSON, its live JSON, and the fields that the operator owns.
 type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
 
-// MergeLive returns the desired object, completed from the live one. It does not change its arguments.
+// MergeLive returns the desired object, completed from the live object. It does not change its arguments.
 type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured

@@ -16,7 +16,7 @@ type Config struct {
 	Routes bool
 }
 
-// Equal reports whether both lead to the same children.
+// Equal reports whether two configurations lead to the same children.
 func (c Config) Equal(other Config) bool {
 	return c.Images == other.Images && c.Routes == other.Routes && c.Served.Equal(other.Served) &&
 		c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers, other.TLS.Ciphers)
@@ -33,5 +33,5 @@ type TLSProfile struct {
 // Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
 type Served map[string]bool
 
-// Equal reports whether both are the same.
+// Equal reports whether both include the same kinds.
 func (s Served) Equal(other Served) bool { return maps.Equal(s, other) }

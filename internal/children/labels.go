@@ -73,7 +73,8 @@ func CommonAnnotations(echo *v1.Echo) map[string]string {
 	return echo.Spec.CommonMetadata.Annotations
 }
 
-// InstanceLabels returns the labels that list an Echo's pods and companions together. Other pods may have them, too: SplitPods omits those.
+// InstanceLabels returns the labels that list an Echo's pods and companions together. Other pods may also have these labels. SplitPods
+// omits such pods.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }

@@ -22,7 +22,7 @@ func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	return value, nil
 }
 
-// found returns a child as it exists. Other clients may have added an item to a list twice.
+// found returns a child as it exists. It allows duplicate list items, because another client may have added them.
 func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
 	content, err := contentOf(c, live)
 	if err != nil {
@@ -40,12 +40,12 @@ type Difference struct {
 	// None is true if applying the child would change nothing: each field has the desired value, and the operator owns these fields and no
 	// others. Fields that other clients added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object must be recreated, because an update would not have the effect of a new object: on the class of an Ingress
-	// or a load balancer, or on the IP families of a Service.
+	// Replace is true if the object must be recreated, because an update would not have the same effect as a new object. That is so for the
+	// class of an Ingress or a load balancer, and for the IP families of a Service.
 	Replace bool
-	// Renamed are the fields of list items whose key another client edited, such as the number of a port: the item that the operator set is
-	// missing, and another has its content. Applying the child would add the missing item next to the other, which the API server may reject.
-	// An item that already has the name meant for another item also counts.
+	// Renamed are the fields of list items whose key another client edited, such as the number of a port. The operator's item is then
+	// missing, and another item has its content. Applying the child would add the missing item next to the other, which the API server may
+	// reject. An item that already has the name of another desired item also counts.
 	Renamed *fieldpath.Set
 }
 

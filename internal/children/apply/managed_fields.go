@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// IsOwn reports whether an entry of an object's managed fields holds what the operator applied.
+// IsOwn reports whether an entry of an object's managed fields holds the fields that the operator applied.
 func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }

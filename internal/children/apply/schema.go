@@ -24,7 +24,7 @@ type Schema struct {
 }
 
 // NewSchema returns the schema of the kinds of children. The scheme must have these kinds. The schema is parsed on first use, which takes
-// about 0.02 s of CPU time, and the Gateway API schema only if there are routes.
+// about 0.02 s of CPU time. The Gateway API schema is parsed only if there are routes.
 func NewSchema(scheme *runtime.Scheme) Schema {
 	return Schema{types: converter(scheme, schemaOfChildren), gatewayTypes: converter(scheme, schemaOfGatewayAPI)}
 }
@@ -33,7 +33,7 @@ func converter(scheme *runtime.Scheme, schema string) func() managedfields.TypeC
 	return sync.OnceValue(func() managedfields.TypeConverter {
 		parser, err := typed.NewParser(typed.YAMLObject(schema))
 		if err != nil {
-			panic(err) // a defect: the schema is a part of the program
+			panic(err) // a defect: the schema is part of the program
 		}
 		return managedfields.NewSchemeTypeConverter(scheme, parser)
 	})

@@ -35,11 +35,11 @@ const (
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
 	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends its pod. A Job's own deadline would
-	// delete the pod, and the verdict with it. The operator waits less than that for a verdict, because the message with which the kubelet
-	// ends a pod hides earlier ones, such as that the image cannot be pulled.
+	// delete the pod, and the verdict with it. The operator waits for a verdict for a shorter time: when the kubelet ends a pod, its
+	// message hides earlier ones, such as the message that the image cannot be pulled.
 	checkGraceSeconds = 120
-	// checkStartSeconds is how late a run may begin. Kubernetes later starts a run that was due while a CronJob was suspended or no controller
-	// ran, and dates it back to its scheduled time.
+	// checkStartSeconds is how late a run may begin. Without this limit, Kubernetes would later start a run that was due while the CronJob
+	// was suspended or no controller was running, and would date it back to its scheduled time.
 	checkStartSeconds = 60
 )
 
@@ -90,7 +90,7 @@ func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	return echo.Status.ExternalURL
 }
 
-// CheckDeadline returns the longest time that a run of a check may take.
+// CheckDeadline returns the maximum duration of a run of a check.
 func CheckDeadline(check *v1.EchoCheck) time.Duration {
 	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
 }
@@ -151,7 +151,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	}
 	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		arguments = append(arguments, "--own-service="+routing.URL(echo))
-	} // otherwise the Service may not respond on the check's node, whatever responds elsewhere
+	} // otherwise the Service may not respond on the check's node, even if it responds elsewhere
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)
 	}

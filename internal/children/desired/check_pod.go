@@ -12,12 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// caVolume is the name of the volume with the certificates that a check trusts, caFolder the directory at which it is mounted, and caFile
-// the file in it.
+// caVolume is the name of the volume with the certificates that a check trusts, caFolder is the directory where it is mounted, and caFile
+// is the file in it.
 const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 
-// checkPod returns the spec of a check's pods. It meets the restricted Pod Security Standard, and has the identity and the placement of the
-// echo pods, so that cluster policies that admit the echo pods also admit it.
+// checkPod returns the spec of a check's pods. It meets the restricted Pod Security Standard. It has the identity and the placement of the
+// echo pods, so that any cluster policy that admits the echo pods also admits it.
 func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(CheckContainer).
@@ -57,7 +57,7 @@ func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 }
 
 // checkResources returns the resources of a run, which sends and receives up to 64 MiB. It copies the Echo's CPU limit, because a quota
-// that requires a limit requires it of all pods.
+// that requires a limit requires it for all pods.
 func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}

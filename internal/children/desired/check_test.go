@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheck_ownService checks that a check sends requests to the Service, whatever its type, only if the Service responds on each node.
+// TestCheck_ownService checks, for each type of Service, that a check sends requests to the Service only if it responds on each node.
 func TestCheck_ownService(t *testing.T) {
 	for want, service := range map[string]v1.EchoService{
 		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
@@ -154,7 +154,7 @@ func TestCheckRunsWhereEchoServersMayRun(t *testing.T) {
 		pod.ServiceAccountName != "mesh" || pod.DeprecatedServiceAccount != "mesh" || pod.PriorityClassName != "high" {
 		t.Errorf("got %+v", pod)
 	}
-	NewWithT(t).Expect(pod.Affinity).To(Equal(&corev1.Affinity{NodeAffinity: nodes}), "the affinity to other pods is of echo servers")
+	NewWithT(t).Expect(pod.Affinity).To(Equal(&corev1.Affinity{NodeAffinity: nodes}), "only echo servers have an affinity to other pods")
 }
 
 func TestCheck_resources(t *testing.T) {

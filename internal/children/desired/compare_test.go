@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// childOf returns the child of a kind of an Echo that has all fields set and is then changed.
+// childOf returns the child of one kind. Its Echo has all fields set, and is then changed.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
@@ -39,7 +39,7 @@ type foreign struct {
 	change func(*testing.T, *stored)
 }
 
-// by returns an edit of an object of a Go type.
+// by returns an edit to objects of one Go type.
 func by[T client.Object](kind string, change func(T)) foreign {
 	return foreign{kind, func(t *testing.T, s *stored) { edit(t, s, change) }}
 }
@@ -56,7 +56,7 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted covers each field in which a search for faults found one.
+// TestEditsOfOthersThatAreReverted covers the fields in which a search found faults.
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
@@ -144,7 +144,7 @@ func TestWhatOthersAddStays(t *testing.T) {
 			changed := s.live(t)
 			s.expectMatch(t, child, true)
 			if got, err := testSchema().Compare(child, changed); err != nil || !got.Renamed.Empty() {
-				t.Errorf("it takes %v for the operator's: %v", got.Renamed, err)
+				t.Errorf("it mistakes %v for the operator's: %v", got.Renamed, err)
 			}
 			s.repair(t, child)
 			expectSameSpec(t, changed, s.live(t))

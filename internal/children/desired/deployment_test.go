@@ -40,7 +40,7 @@ func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 	}
 	NewWithT(t).Expect(spec.Strategy).To(BeComparableTo(want))
 	if spec.ProgressDeadlineSeconds == nil || *spec.ProgressDeadlineSeconds != 600 {
-		t.Errorf("the progress deadline is %v s, want 600: the status tells of 10 minutes", spec.ProgressDeadlineSeconds)
+		t.Errorf("the progress deadline is %v s, want 600: the status mentions 10 minutes", spec.ProgressDeadlineSeconds)
 	}
 }
 

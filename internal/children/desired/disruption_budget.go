@@ -10,7 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It is nil if it is disabled or would allow the eviction of all pods.
+// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It is nil if the budget is disabled or would allow the eviction of
+// all pods.
 func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 	desired := echo.Spec.DisruptionBudget
 	if desired.Enabled != nil && !*desired.Enabled {

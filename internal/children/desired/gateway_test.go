@@ -23,7 +23,7 @@ func TestUnserved(t *testing.T) {
 		"no gateway":        {support.Echo("ns", "x"), nil, nil},
 		"nothing is served": {support.Echo("ns", "x", routed, grpc), nil, []string{"HTTPRoute", "GRPCRoute"}},
 		"an older version":  {support.Echo("ns", "x", routed, grpc), children.Served{"HTTPRoute": true}, []string{"GRPCRoute"}},
-		"it is not wanted":  {support.Echo("ns", "x", routed), children.Served{"HTTPRoute": true}, nil},
+		"it is not desired": {support.Echo("ns", "x", routed), children.Served{"HTTPRoute": true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(Unserved(c.echo, c.served)).To(HaveExactElements(c.want))

@@ -32,7 +32,7 @@ func TestWhatWasAppliedMatches(t *testing.T) {
 	for range generatedEchoes / 4 {
 		for _, c := range compared(g.children(t, g.echo())) {
 			if got, err := testSchema().Compare(c, store(t, c).live(t)); err != nil || !got.None {
-				t.Fatalf("a %s does not match what it was made of: %v\n%v", c.Kind, err, c.Desired.Object)
+				t.Fatalf("a %s does not match the applied object: %v\n%v", c.Kind, err, c.Desired.Object)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }
 
-// TestEveryChangeOfAChildIsSeen changes one value of each child at a time, and removes it.
+// TestEveryChangeOfAChildIsSeen first changes and then removes one value of each child at a time.
 func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 100 {
@@ -59,7 +59,7 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 					}
 					spoil(at)
 					if got, err := testSchema().Compare(spoiled, live); err == nil && got.None {
-						t.Fatalf("a %s of which %v is %s still matches", c.Kind, at.key, name)
+						t.Fatalf("a %s still matches although %v is %s", c.Kind, at.key, name)
 					}
 				}
 			}

@@ -21,8 +21,8 @@ func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
 }
 
-// withSecondFamily adds to the desired Service the second IP family that the API server added, without which it rejects the list, unless
-// the policy is SingleStack.
+// withSecondFamily adds the second IP family, which the API server added, to the desired Service unless its policy is SingleStack. The API
+// server would reject the list without this family.
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
 	desired := ipFamilies(want.Object)

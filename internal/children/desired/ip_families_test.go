@@ -62,7 +62,8 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 	}
 }
 
-// TestTheSecondIPFamilyIsTheAPIServers checks a policy for two families, with which the API server adds the other family to the list.
+// TestTheSecondIPFamilyIsTheAPIServers covers policies for two families. With these policies, the API server adds the other family to the
+// list.
 func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
@@ -81,7 +82,7 @@ func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 		before := c.wanted.Desired.DeepCopy()
 		got := c.wanted.WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})
 		g.Expect(ipFamilies(got.Desired.Object)).To(HaveExactElements(c.families), name)
-		g.Expect(ipFamilies(before.Object)).To(HaveExactElements(ipFamilies(c.wanted.Desired.Object)), "%s: what is wanted was changed", name)
+		g.Expect(ipFamilies(before.Object)).To(HaveExactElements(ipFamilies(c.wanted.Desired.Object)), "%s: the desired object was changed", name)
 	}
 	s := store(t, serviceOf(t, prefer, six))
 	s.apply(t, serviceOf(t, prefer, six).WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{six, four}}}))

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
-// repair changes a stored object that does not match as the operator would.
+// repair makes a stored object match its child, as the operator does.
 func (s *stored) repair(t *testing.T, c children.Child) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,7 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so nothing shows that it was the operator's.
+// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so that nothing identifies it as the operator's.
 func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")

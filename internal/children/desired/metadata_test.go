@@ -36,7 +36,7 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 	type m = map[string]string
 	base := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"})
 	if again := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}); again != base || base == "" {
-		t.Errorf("the same has the digests %q and %q", base, again)
+		t.Errorf("the same object has the digests %q and %q", base, again)
 	}
 	others := m{
 		"annotation": digestOf(t, m{"a": "x"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}),

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. It allows requests to and scrapes of echo servers and
-// companions, both from the same peers, and no traffic from the servers.
+// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. It allows the same peers to send requests to the echo servers
+// and companions and to scrape them. It allows no traffic from the servers.
 func networkPolicy(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.NetworkPolicy
 	if desired == nil || !desired.Enabled {

@@ -56,8 +56,8 @@ func PodMonitor(echo *v1.Echo) children.Child {
 }
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. Added fields do not count, whether they come
-// from other clients or are defaults of the API server. Added list items do count, and so does the selector, which is set as a whole: with
-// an extra label it would select nothing. The rest of the schema depends on the cluster, and is not known.
+// from other clients or are defaults of the API server. Added list items do count. So do additions to the selector, because it would select
+// nothing with an extra label. The rest of the schema is not known, because it depends on the cluster.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {

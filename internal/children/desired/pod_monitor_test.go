@@ -43,11 +43,11 @@ func TestPodMonitorSelects(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":          {children.ChildLabels(echo), true},
-		"a companion":             {children.CompanionLabels(echo), true},
-		"that of another":         {children.ChildLabels(neighbor), false},
-		"a companion elsewhere":   {children.CompanionLabels(neighbor), false},
-		"a pod of another client": {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
+		"an echo server":            {children.ChildLabels(echo), true},
+		"a companion":               {children.CompanionLabels(echo), true},
+		"an echo server of another": {children.ChildLabels(neighbor), false},
+		"a companion elsewhere":     {children.CompanionLabels(neighbor), false},
+		"a pod of another client":   {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
 	} {
 		g.Expect(selects.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}

@@ -89,7 +89,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	}
 }
 
-// TestPodSecurity_podsOfCronJobs checks that the standard is enforced on a check's pods, whatever becomes part of them.
+// TestPodSecurity_podsOfCronJobs checks that the standard is enforced on all fields of a check's pods.
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()
@@ -119,7 +119,7 @@ func TestAStandardThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestGeneratedPodsMeetBaseline checks that only what an Echo requests can violate the standard, not what the operator adds.
+// TestGeneratedPodsMeetBaseline checks that only fields that an Echo sets can violate the standard, not fields that the operator adds.
 func TestGeneratedPodsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {

@@ -25,7 +25,7 @@ func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 			t.Errorf("%s has a token of the API server", name)
 		}
 		if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
-			t.Errorf("%s shows the Services of its namespace to everybody who sends a request", name)
+			t.Errorf("%s shows the Services of its namespace to every client that sends a request", name)
 		}
 		if spec.TerminationGracePeriodSeconds == nil || *spec.TerminationGracePeriodSeconds < 5+20 {
 			t.Errorf("%s is killed after %v s, before it has drained its connections", name, spec.TerminationGracePeriodSeconds)
@@ -86,7 +86,7 @@ func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec
 	NewWithT(t).Expect(spec.TopologySpreadConstraints).To(BeComparableTo(want))
 	if spec.Affinity != nil || spec.Tolerations != nil || spec.PriorityClassName != "" {
-		t.Errorf("an Echo that asks for nothing is scheduled by %+v", spec)
+		t.Errorf("an Echo without scheduling fields is scheduled by %+v", spec)
 	}
 }
 

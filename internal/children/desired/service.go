@@ -54,7 +54,7 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
 }
 
-// refineService determines how a Service changes.
+// refineService sets what an update of a Service preserves and when a Service is recreated.
 func refineService(service *children.Child) {
 	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
 }

@@ -54,7 +54,7 @@ func (s *stored) apply(t *testing.T, c children.Child) {
 	NewWithT(t).Expect(s.fields.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
 }
 
-// edit changes the object as a client does that reads it and writes it back as a whole.
+// edit changes the object as a client would: it reads the object and writes it back as a whole.
 func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 	t.Helper()
 	object := s.live(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Kind is a row in the table of kinds: a kind of object that the operator creates for Echoes. All code that must know the kinds iterates
-// over the table, or tools/tables generates it from the table.
+// Kind is a row in the table of kinds: a kind of object that the operator creates for Echoes. All code that must know the kinds either
+// iterates over the table or is generated from it by tools/tables.
 type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if a cluster may not serve the kind.
@@ -33,7 +33,8 @@ type Kind struct {
 	// build returns an apply configuration without labels and owner, or nil if an Echo does not request the kind. The function is nil if the
 	// Echo reconciler does not create the kind.
 	build func(*v1.Echo, children.Config) any
-	// refine sets the particularities of a child, including what an apply configuration cannot express. It is nil if there are none.
+	// refine completes a child with what is specific to its kind, including values that an apply configuration cannot express. It is nil if
+	// there are none.
 	refine   func(*children.Child)
 	runsPods bool
 }
@@ -130,7 +131,8 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns the children of an Echo whose kinds are served. An error is a defect in the operator: every valid Echo can be expressed.
+// Of returns the children of an Echo whose kinds are served. An error is a defect in the operator, because the children of every valid Echo
+// can be built.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))
@@ -149,7 +151,7 @@ func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 
 // Unserved returns the kinds that an Echo requests but the cluster does not serve, in creation order.
 func Unserved(echo *v1.Echo, served children.Served) []string {
-	if !children.HasGateway(echo) { // most do not, and each reconcile asks
+	if !children.HasGateway(echo) { // most Echoes have none, and each reconcile asks
 		return nil
 	}
 	var missing []string

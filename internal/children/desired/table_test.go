@@ -54,7 +54,7 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	return nil
 }
 
-// TestChildren compares what is made for Echoes with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
+// TestChildren compares the children of Echoes with the files in testdata. UPDATE=1 rewrites these files for review.
 func TestChildren(t *testing.T) {
 	config := children.Config{
 		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
@@ -95,7 +95,7 @@ func TestChildren(t *testing.T) {
 			}
 			want, err := os.ReadFile(file)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(string(got)).To(Equal(string(want)), "what is made differs from %s: UPDATE=1 writes it again", file)
+			g.Expect(string(got)).To(Equal(string(want)), "the children differ from %s: UPDATE=1 rewrites the file", file)
 		})
 	}
 }
@@ -136,15 +136,15 @@ func TestTable_everyField(t *testing.T) {
 	for i, k := range kindsOfEcho(allServed()) {
 		switch desired := all[i].Desired; {
 		case desired == nil:
-			t.Errorf("no %s is desired: make tests/support/every_field.go ask for it", k.Kind)
+			t.Errorf("no %s is desired: request it in tests/support/every_field.go", k.Kind)
 		case desired.GroupVersionKind() != k.GroupVersionKind:
-			t.Errorf("what is desired is %s, but the row is of %s", desired.GroupVersionKind(), k.GroupVersionKind)
+			t.Errorf("the desired object is a %s, but the row is for %s", desired.GroupVersionKind(), k.GroupVersionKind)
 		}
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that an Ingress is not tried: the API server could reject it under another name, because
-// the Ingress that it replaces has its host.
+// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that an Ingress is not tried in a dry run. The API server could reject the Ingress under
+// another name, because the Ingress that it replaces has the same host.
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)
@@ -152,7 +152,7 @@ func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 		for _, c := range all {
 			got := c.DryRunCopy()
 			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Desired.GetName() != name) {
-				t.Errorf("the trial of a %s is %v", c.Kind, got)
+				t.Errorf("the dry-run copy of a %s is %v", c.Kind, got)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
-		if c.Desired == nil { // another test says so
+		if c.Desired == nil { // another test covers this
 			continue
 		}
 		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {

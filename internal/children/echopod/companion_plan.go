@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 )
 
-// companionRestartDelay is the least time between creating a companion and replacing it after it ends, so that one that always fails is not
-// recreated in a tight loop.
+// companionRestartDelay is the minimum time between creating a companion and replacing it after it ends. It prevents a companion that
+// always fails from being recreated in a tight loop.
 const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.
@@ -27,7 +27,7 @@ type CompanionState struct {
 	Companions []corev1.Pod
 }
 
-// CompanionPlan says what to do about a pod's companion.
+// CompanionPlan specifies what to do about a pod's companion.
 type CompanionPlan struct {
 	// Remove are the companions to delete.
 	Remove []*corev1.Pod
@@ -84,22 +84,22 @@ func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now
 	return plan
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion never has one of its own, which would create companions
-// endlessly.
+// wantsCompanion reports whether a pod should have a companion. A companion never has a companion of its own, because that would create
+// companions endlessly.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
 
-// allowsCompanion reports whether a companion of an Echo may be created and replaced: not before the Echo's deletion would wait for it, and
-// not while the Echo's other objects are left unchanged.
+// allowsCompanion reports whether a companion of an Echo may be created and replaced. The Echo must have the finalizer, so that its
+// deletion waits for the companion. It must also be allowed and not paused: otherwise its other objects remain unchanged, too.
 func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
-// AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.
+// AcceptsPods reports whether the scheduler may place pods on a node. A nil node does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
-// others returns all companions except one and those that are being deleted.
+// others returns the companions that have another name and are not being deleted.
 func (c *CompanionState) others(name string) []*corev1.Pod {
 	var others []*corev1.Pod
 	for i := range c.Companions {

@@ -22,8 +22,8 @@ const (
 	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 
-// companionName returns the only name that a pod's companion can have, so that there are never two. It depends on the UID, because
-// StatefulSet pods reuse their names.
+// companionName returns the only name that a pod's companion can have, so that a pod never has two companions. It depends on the UID,
+// because StatefulSet pods reuse their names.
 func companionName(owner string, uid types.UID) string {
 	digest := sha256.Sum256([]byte(uid))
 	suffix := "-echo-" + hex.EncodeToString(digest[:5])

@@ -31,7 +31,7 @@ func TestCompanionName(t *testing.T) {
 		}
 	}
 	if companionName("web-0", "1") == companionName("web-0", "2") {
-		t.Error("two pods of one name have companions of one name")
+		t.Error("two pods with the same name have companions with the same name")
 	}
 	// Other versions of the operator must find the companions that this version created.
 	if got, want := companionName("web-0", "1"), "web-0-echo-6b86b273ff"; got != want {
@@ -70,7 +70,7 @@ func TestWhatACompanionRuns(t *testing.T) {
 	if server.Image != echo.Spec.Image || server.Ports[0].ContainerPort != echo.Spec.Port || env["ECHO_RESPONSE_STATUS"] != "503" {
 		t.Errorf("it runs %+v", server)
 	}
-	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "it believes to be behind a Service")
+	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "it seems to be behind a Service")
 }
 
 func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
@@ -96,5 +96,5 @@ func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
 		e.Spec.PodLabels = v1.Labels{"a": "b"}
 	}))
 	hash := before.Annotations[v1.AppliedHashAnnotation]
-	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "it is replaced for nothing")
+	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "it is replaced unnecessarily")
 }

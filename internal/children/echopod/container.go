@@ -16,7 +16,7 @@ const (
 	// ContainerName is the name of the container in each of an Echo's pods.
 	ContainerName = "echo"
 
-	// preStopSeconds gives an image that does not drain its connections time until its address has left the endpoints.
+	// preStopSeconds gives an image that does not drain its connections enough time for its address to leave the endpoints.
 	preStopSeconds = 5
 )
 
@@ -46,7 +46,7 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 }
 
 // lifecycle adds probes to a container and, if the image does not drain its connections, a delay before it stops. The probes of the
-// operator's own echo server use the metrics port, on which no crowd of clients can crowd them out.
+// operator's own echo server use the metrics port, where many clients cannot crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
 		return c.WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/livez"))
@@ -65,7 +65,7 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 }
 
 // resources returns a container's resources. They default to requests so small that an echo server fits on any node. The operator's own
-// echo server stays below its memory limit; the needs of another image are not known.
+// echo server stays below its memory limit. The memory that another image needs is not known.
 func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
 		rounded := given.DeepCopy()

@@ -20,7 +20,7 @@ func TestContainer(t *testing.T) {
 	own := Container(support.Echo("ns", "x"), config)
 	if *own.Image != config.Images.EchoServer || own.ReadinessProbe.HTTPGet == nil || own.Lifecycle != nil ||
 		!*own.SecurityContext.ReadOnlyRootFilesystem {
-		t.Errorf("the operator's own image is probed over HTTP and drains by itself: %+v", own)
+		t.Errorf("the operator's own image is probed over HTTP and drains its connections: %+v", own)
 	}
 	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
 	if *other.Image != "nginx" || other.ReadinessProbe.TCPSocket == nil || *other.Lifecycle.PreStop.Sleep.Seconds != preStopSeconds ||
@@ -29,7 +29,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestProbesOfTheEchoServer checks that probes avoid the port for requests, where a crowd of clients could crowd them out.
+// TestProbesOfTheEchoServer checks that probes avoid the port for requests, where many clients could crowd them out.
 func TestProbesOfTheEchoServer(t *testing.T) {
 	g := NewWithT(t)
 	c := Container(support.Echo("ns", "x"), testConfig)

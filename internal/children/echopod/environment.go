@@ -43,7 +43,7 @@ func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	}
 }
 
-// serviceEnvironment returns the variables that name the objects through which requests reach a pod. Companions do not get them.
+// serviceEnvironment returns the variables that name the objects through which requests reach a pod. Companions do not get these variables.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
 	if children.HasIngress(echo) {
@@ -64,8 +64,8 @@ func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// givenVariable returns a variable in spec.env. It adds the API version to a field reference, as the API server would: a field reference is
-// set as a whole.
+// givenVariable returns a variable in spec.env. It adds the API version to a field reference, as the API server does, because a field
+// reference is set as a whole.
 func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
 	configuration := children.AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
 	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {

@@ -24,7 +24,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	want := []string{"POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME", "HOST_IP", "SERVICE_NAME", "ECHO_ADMIN_ADDR", "ECHO_HTTP_ADDR", "B"}
 	g.Expect(names).To(HaveExactElements(want))
-	g.Expect(valueOf(env, "ECHO_HTTP_ADDR")).To(Equal(":9"), "what the Echo says must win")
+	g.Expect(valueOf(env, "ECHO_HTTP_ADDR")).To(Equal(":9"), "the Echo's value must take precedence")
 	echo.Spec.Env = nil
 	g.Expect(valueOf(environment(echo, true, nil), "ECHO_HTTP_ADDR")).To(Equal(":9000"))
 	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "an image that does not know it")

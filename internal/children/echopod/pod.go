@@ -23,8 +23,8 @@ func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
 }
 
-// SplitPods splits all pods with an Echo's InstanceLabels into the pods of its Deployment and its companions. Without any, a result is
-// empty, not nil.
+// SplitPods splits all pods with an Echo's InstanceLabels into the pods of its Deployment and its companions. If there are none, the result
+// is empty, not nil.
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	own, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range all {

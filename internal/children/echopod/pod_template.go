@@ -65,8 +65,8 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 	return spec
 }
 
-// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux: they are scheduled
-// to another operating system only if the given labels name it.
+// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux. They are scheduled
+// to nodes with another operating system only if the given labels name it.
 func NodeSelector(given v1.Labels, own bool) map[string]string {
 	selector := map[string]string{}
 	if own {

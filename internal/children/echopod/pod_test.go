@@ -17,7 +17,7 @@ func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}}
 		g.Expect(IsEchoPod(pod)).To(Equal(want), "a pod of a %s", kind)
 	}
-	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is taken for an echo pod")
+	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is mistaken for an echo pod")
 }
 
 func TestSplitPods(t *testing.T) {

@@ -39,8 +39,8 @@ func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// compact returns headers or faults as JSON. The JSON of headers is at most about twice as long: Linux limits the length of an environment
-// variable.
+// compact returns headers or faults as JSON without HTML escapes. Because Linux limits the length of an environment variable, the JSON must
+// not be longer than about twice the headers.
 func compact(list any) string {
 	text := &strings.Builder{}
 	encoder := json.NewEncoder(text)

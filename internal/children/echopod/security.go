@@ -9,7 +9,7 @@ import (
 )
 
 // PodSecurity returns the security context of a pod. Its default meets Pod Security "restricted" and sets no user, because OpenShift
-// assigns one. A port below 1024 requires no privilege, because of a sysctl that Kubernetes lists as safe.
+// assigns one. For a port below 1024, it sets a sysctl that Kubernetes lists as safe, so that the container requires no privilege.
 func PodSecurity(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
 	if desired.PodSecurityContext != nil {
 		return children.AsConfiguration[corev1ac.PodSecurityContextApplyConfiguration](desired.PodSecurityContext)

@@ -80,7 +80,7 @@ func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// covers reports whether a host name, whose first label may be *, matches everything that another one matches.
+// covers reports whether a host name, whose first label may be *, matches everything that another host name matches.
 func covers(pattern, name string) bool {
 	domain, wildcard := strings.CutPrefix(pattern, "*.")
 	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)

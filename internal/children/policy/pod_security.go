@@ -39,7 +39,8 @@ func (s PodSecurity) String() string {
 	return string(s.level)
 }
 
-// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes what Pod Security admission would say.
+// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security
+// admission would return.
 func (s PodSecurity) Validate(c children.Child) error {
 	if s.evaluator == nil {
 		return nil

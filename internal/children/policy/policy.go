@@ -58,7 +58,7 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	return nil
 }
 
-// isBelow reports whether a URL equals another one, or is below its path. Gateways may interpret an escaped part as a dot segment.
+// isBelow reports whether a URL equals another URL, or is below its path. Gateways may interpret an escaped part as a dot segment.
 func isBelow(url, base string) bool {
 	if base == "" || url == base {
 		return base != ""

@@ -41,7 +41,7 @@ func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	return all
 }
 
-// hostnamesOf converts host names to those of a route.
+// hostnamesOf converts host names to the type that routes use.
 func hostnamesOf(names []string) []gatewayv1.Hostname {
 	var all []gatewayv1.Hostname
 	for _, name := range names {

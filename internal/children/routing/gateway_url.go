@@ -24,8 +24,8 @@ func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey 
 	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
 }
 
-// gatewayURL returns an Echo's URL at the first of its Gateways that accepted its HTTPRoute, with HTTPS if a listener offers it. It is
-// empty if there is none, or if neither a host name nor an address is known.
+// gatewayURL returns an Echo's URL at the first of its Gateways that accepted its HTTPRoute. The URL uses HTTPS if a listener offers it.
+// The URL is empty if there is no such Gateway, or if neither a host name nor an address is known.
 func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if !children.HasGateway(echo) || route == nil {
 		return ""
@@ -45,7 +45,7 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 }
 
 // urlAt returns an Echo's URL at the first listener of a Gateway that serves a scheme and admits its HTTPRoute. If a section is given, the
-// listener must have that name. It is empty if there is no such listener.
+// listener must have that name. The URL is empty if there is no such listener.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
 		listener := &gateway.Spec.Listeners[i]
@@ -134,7 +134,7 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 }
 
 // listenerHost returns a host for which a listener forwards requests to a route: the first name that both have, or an address of the
-// Gateway if neither has a name. An empty list of names stands for all. The host is empty if there is none.
+// Gateway if neither has a name. An empty list stands for all names. The host is empty if there is no such host.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
 	own := ""
 	if listener.Hostname != nil {

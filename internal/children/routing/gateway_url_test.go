@@ -126,7 +126,7 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}
 	})
 	said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0])
-	g.Expect(said).To(BeNil(), "what is said of another Gateway was taken")
+	g.Expect(said).To(BeNil(), "the conditions for another Gateway were returned")
 	policy := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{
 		{AncestorRef: gatewayv1.ParentReference{Name: "h"}},
 		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}},
@@ -137,7 +137,7 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 			Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
 	if reported := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(reported) != 2 || len(reported[0]) != 1 ||
 		len(reported[1]) != 1 {
-		t.Errorf("of the policy is told: %+v", reported)
+		t.Errorf("the reported conditions of the policy are %+v", reported)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}
 	g.Expect(AttachesTo(echo, gateway)).To(BeTrue(), "the Echo does not attach to its Gateway")

@@ -40,18 +40,18 @@ func Ingress(echo *v1.Echo, config children.Config) any {
 		WithSpec(spec)
 }
 
-// RefineIngress determines how an Ingress changes.
+// RefineIngress sets when an Ingress is recreated.
 func RefineIngress(ingress *children.Child) { ingress.Recreate = recreateIngress }
 
-// recreateIngress reports whether an Ingress must be recreated: if its class is no longer set, because the API server sets the default
-// class only when an Ingress is created.
+// recreateIngress reports whether an Ingress must be recreated because its class is no longer set. The API server sets the default class
+// only when an Ingress is created.
 func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// ingressTLS returns an Ingress' certificate. If the cluster serves Routes, an entry without a Secret stays empty: only then does OpenShift
-// give the Route the router's default certificate, and for a host without a valid Secret it creates no Route
+// ingressTLS returns an Ingress' certificate. If the cluster serves Routes, an entry without a Secret stays empty. Only then does OpenShift
+// give the Route the router's default certificate: for a host without a valid Secret, it creates no Route
 // (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host selects the requests that get the default
 // certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
@@ -65,7 +65,7 @@ func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLS
 	return tls
 }
 
-// NoRoute says why OpenShift creates no Route for an Echo's Ingress. It is empty if OpenShift creates one or if the cluster serves no
+// NoRoute explains why OpenShift creates no Route for an Echo's Ingress. It is empty if OpenShift creates one or if the cluster serves no
 // Routes.
 func NoRoute(echo *v1.Echo, config children.Config) string {
 	switch {

@@ -58,8 +58,8 @@ func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networking
 }
 
 // routeFor returns the certificate of the Route that OpenShift creates for an Ingress with one path: none, the Secret's or the default one.
-// It returns "no Route" if OpenShift creates none. github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go, sync and
-// tlsConfigForIngress.
+// It returns "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
+// github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go.
 func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {
 	rule := ingress.Spec.Rules[0]
 	if rule.Host == "" || *rule.HTTP.Paths[0].PathType == networkingv1.PathTypeExact {

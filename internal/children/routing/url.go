@@ -17,8 +17,8 @@ import (
 // URL returns the URL of the echo servers inside the cluster.
 func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
 
-// LiveURL returns the URL of the echo servers behind a Service as it exists, regardless of the spec. It is empty if the Service has no HTTP
-// port.
+// LiveURL returns the URL of the echo servers behind a Service as it exists, regardless of the spec. The URL is empty if the Service has no
+// HTTP port.
 func LiveURL(echo *v1.Echo, service *corev1.Service) string {
 	for _, port := range service.Spec.Ports {
 		if port.Name == children.ServicePortName(echo) {
@@ -32,9 +32,9 @@ func internalURL(echo *v1.Echo, port int32) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", port)
 }
 
-// ExternalURL returns the URL of the echo servers outside the cluster: the Ingress' URL, or else the URL of a Gateway that accepted the
-// HTTPRoute, or else the load balancer's. It is empty if none of them has a URL, such as a load balancer without an address yet. route is
-// nil if there is none.
+// ExternalURL returns the URL of the echo servers outside the cluster. The Ingress' URL takes precedence, then the URL of a Gateway that
+// accepted the HTTPRoute, then the load balancer's URL. It is empty if none of them has a URL, for example because the load balancer has no
+// address yet. route is nil if there is no HTTPRoute.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if url := ingressURL(echo); url != "" {
 		return url
