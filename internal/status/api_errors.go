@@ -28,15 +28,15 @@ type Failure struct {
 	Tolerated bool
 	// RetryAfter is the time until the next retry, zero for exponential backoff.
 	RetryAfter time.Duration
-	// NoRetry is true if only an event can help.
+	// NoRetry is true if a retry is useless until an event arrives.
 	NoRetry bool
 }
 
 // Periods of failures that are retried at a fixed rate.
 const (
-	// LookPeriod is how often the operator checks an object that it does not watch, such as a foreign one that has a child's name.
+	// LookPeriod is how often the operator checks an object that it does not watch, such as a foreign object that has a child's name.
 	LookPeriod = time.Minute
-	// definitionRetry is the period while a CustomResourceDefinition is being deleted.
+	// definitionRetry is the retry period while a CustomResourceDefinition is being deleted.
 	definitionRetry = 2 * time.Second
 )
 
@@ -48,7 +48,7 @@ func Earliest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Classify returns what an error requires, and nil for nil.
+// Classify returns the failure for an error, and nil for nil.
 func Classify(err error) *Failure {
 	switch {
 	case err == nil:
@@ -72,8 +72,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns, of the errors of independent parts of a reconcile, the one that is retried first, so that no part has to wait for
-// another. It ignores errors that are nil, and returns nil if all are.
+// RetriedFirst returns the error that is retried first among the errors of independent parts of a reconcile. No part therefore has to wait
+// for another. RetriedFirst ignores nil errors, and returns nil if all errors are nil.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -94,9 +94,9 @@ func (f *Failure) urgency() int {
 	}
 }
 
-// forbidden returns what a 403 requires. Only the API server's message distinguishes the cases.
+// forbidden returns the failure for a 403 response. Only the API server's message distinguishes the cases.
 func forbidden(err error) *Failure {
-	if strings.Contains(err.Error(), "while custom resource definition is terminating") { // of a route; its watch reports when it is gone
+	if strings.Contains(err.Error(), "while custom resource definition is terminating") { // of a route; the watch reports when it is gone
 		return &Failure{Err: err, RetryAfter: definitionRetry}
 	}
 	return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
@@ -105,14 +105,14 @@ func forbidden(err error) *Failure {
 // Silent reports whether a failure leaves the status unchanged. It is false for nil.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
-// NameWasTaken reports whether an Echo's status says that another object has a child's name.
+// NameWasTaken reports whether another object has a child's name according to an Echo's status.
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
 }
 
-// IsApplied reports whether an Echo's status says that its spec was applied, and that objects from earlier specs were deleted. A spec that
-// never changed has no earlier one.
+// IsApplied reports whether an Echo's spec was applied according to its status, and objects from earlier specs were deleted. The first
+// generation has no earlier spec.
 func IsApplied(echo *v1.Echo) bool {
 	if echo.Generation == 1 {
 		return true

@@ -33,7 +33,8 @@ type availability struct {
 	overdue bool
 }
 
-// availabilityOf returns the availability of the pods of a Deployment that should have want pods, given the Echo's previous status.
+// availabilityOf returns the availability of a Deployment's pods. want is the desired number of pods, and before is the Echo's previous
+// status.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
 	isOverdue := overdue(before, d, now)
 	return availability{
@@ -154,7 +155,7 @@ func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason
 	}
 }
 
-// replicasOf returns how many pods a Deployment requests, with the API server's default.
+// replicasOf returns the number of pods that a Deployment requests, or the API server's default.
 func replicasOf(d *appsv1.Deployment) int32 {
 	if d.Spec.Replicas == nil {
 		return 1
@@ -206,15 +207,15 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
-// staysOverdue reports whether the previous status says that the deadline was exceeded. That state lasts until the pods are ready or a
-// rollout begins: when the deadline passes, Progressing becomes False, which restarts missingSince. Only the reason distinguishes it from a
-// failed reconcile, which also makes an Echo degraded.
+// staysOverdue reports whether the deadline was exceeded according to the previous status. That state lasts until the pods are ready or a
+// rollout begins: when the deadline passes, Progressing becomes False, which restarts missingSince. Only the reason distinguishes this
+// state from a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns the time until an Echo may become overdue, zero if nothing depends on it.
+// untilOverdue returns the time until an Echo may become overdue, zero if it cannot or already is.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
 	if since.IsZero() || staysOverdue(status) {

@@ -16,11 +16,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// failedPodWindow is how much older than the newest pod a failed pod may be to count. An eviction long ago explains nothing, but a series
-// of pods that fail immediately does.
+// failedPodWindow is how much older than the newest pod a failed pod may be and still count as a cause. An eviction long ago explains
+// nothing, but a series of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
-// cause says why pods are missing, and what to do about it. The zero value means that the cause is unknown.
+// cause explains why pods are missing, and what to do about it. The zero value means that the cause is unknown.
 type cause struct {
 	reason  v1.Reason
 	problem message.Problem
@@ -32,7 +32,7 @@ type cause struct {
 	unclear bool
 }
 
-// resolveFrom returns the cause, with lasting from the previous status if it is unclear.
+// resolveFrom returns the cause. If the cause is unclear, it takes lasting from the previous status.
 func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	if c.unclear {
 		degraded := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
@@ -58,7 +58,8 @@ func causeOf(seen Observation) cause {
 	return cause{}
 }
 
-// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide this cause, because it requires attention.
+// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide this cause, because the node requires
+// attention.
 func nodeCause(pod *corev1.Pod, node Node) cause {
 	if state := PodState(pod); state == podReady || state == podTerminating || !explainsPods(node.Problems) {
 		return cause{}
@@ -108,12 +109,12 @@ func creationCause(d *appsv1.Deployment) cause {
 // defaultServiceAccount is the ServiceAccount of pods that name none.
 const defaultServiceAccount = "default"
 
-// adviceOnServiceAccount says what to do about a ServiceAccount that does not exist.
+// adviceOnServiceAccount is the advice for a ServiceAccount that does not exist.
 const adviceOnServiceAccount = "Create it, or change spec.serviceAccountName."
 
-// missingServiceAccount returns the name of the missing ServiceAccount because of which the API server rejects a pod, empty if the reason
-// is another one: k8s.io/kubernetes/plugin/pkg/admission/serviceaccount. The default one does not count, because a controller soon creates
-// it in a new namespace.
+// missingServiceAccount returns the name of the ServiceAccount without which the API server rejects a pod
+// (k8s.io/kubernetes/plugin/pkg/admission/serviceaccount). It is empty if the pod is rejected for another reason. The default
+// ServiceAccount does not count, because a controller soon creates it in a new namespace.
 func missingServiceAccount(message string) string {
 	_, why, found := strings.Cut(message, "error looking up service account ")
 	_, why, quoted := strings.Cut(why, `serviceaccount "`)
@@ -124,8 +125,8 @@ func missingServiceAccount(message string) string {
 	return name
 }
 
-// serviceAccountCause returns that the API server accepts no pods because a ServiceAccount does not exist. Its later creation does not make
-// Kubernetes retry earlier.
+// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. Creating the
+// ServiceAccount later does not make Kubernetes retry earlier.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
 	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
 		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),

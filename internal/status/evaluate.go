@@ -39,7 +39,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 }
 
 // next returns the time until the next reconcile of an Echo if no event arrives earlier, zero if only an event can change its status. A
-// failure says more than an exceeded deadline does, so nothing depends on the deadline during a failure.
+// failure is reported instead of an exceeded deadline, so nothing depends on the deadline during a failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)
 	switch {
@@ -52,8 +52,8 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 	}
 }
 
-// untilNextLook returns the time until the next check of objects that are not watched, zero if all are: quotas that reject companions, and
-// children without their label. A reconcile restores the label, unless the Echo is paused or cannot be applied.
+// untilNextLook returns the time until the next check of objects that are not watched: quotas that reject companions, and children without
+// their label. It is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod

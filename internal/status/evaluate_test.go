@@ -22,11 +22,11 @@ const (
 	yes     = metav1.ConditionTrue
 	no      = metav1.ConditionFalse
 	unknown = metav1.ConditionUnknown
-	// other is a reason that no code knows.
+	// other is a reason that no code handles.
 	other = v1.NormalReason("Other")
 )
 
-// seenDeployment returns a Deployment that its controller has seen: counts are replicas, updated and available.
+// seenDeployment returns a Deployment that its controller has observed. counts are replicas, updated and available.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 2},
@@ -243,7 +243,7 @@ func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
 		g.Expect(got.Image).To(BeEmpty(), name)
 	}
 	if got := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; got.Replicas != 4 || got.Image != "i" {
-		t.Errorf("of what could not be read it says %+v", got)
+		t.Errorf("without a successful read, the status is %+v", got)
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 	actionCreateCompanion = "CreateCompanion"
 )
 
-// Transition is something that happened to an Echo, or to a pod that requests a companion, and that an event reports.
+// Transition is a change that an event reports, to an Echo or to a pod that requests a companion.
 type Transition struct {
 	Reason v1.Reason
 	Action string
@@ -41,7 +41,7 @@ type Transition struct {
 // EventNote returns the note, truncated to fit into an event.
 func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
-// transitions returns what happened between two statuses of an Echo, given the verdict v for the second.
+// transitions returns the transitions between two statuses of an Echo, given the verdict v for the second status.
 func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
 	var news, ready []Transition
 	for _, c := range seen.Changes {
@@ -54,8 +54,8 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
-// routeTransition returns what happened to an Echo's routes, given the previous Degraded condition: they are not used as they should be, or
-// they are again. An Echo that requests no routes has no such transition.
+// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition: Gateways stopped using the routes as
+// they should, or use them again. An Echo that requests no routes has no such transition.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
@@ -96,8 +96,8 @@ func nodeRecovered(note string) Transition {
 	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }
 
-// isNews reports whether a verdict deserves an event, given the previous Ready condition. It does if the Echo becomes ready or ceases to
-// be, or if the reason why it is not ready changes to one that requires action or is final.
+// isNews reports whether an event is due for a verdict, given the previous Ready condition. It is due if the Echo becomes ready or stops
+// being ready. It is also due if the reason why the Echo is not ready changes to a reason that requires action or is final.
 func (v verdict) isNews(was *metav1.Condition) bool {
 	if was == nil {
 		was = &metav1.Condition{Status: metav1.ConditionUnknown}
@@ -111,7 +111,7 @@ func (v verdict) isNews(was *metav1.Condition) bool {
 	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
 }
 
-// changed returns what a change to a child means for the Echo. It reports only changes to the Deployment.
+// changed returns the transitions that a change to a child causes. Only changes to the Deployment cause any.
 func changed(c Change) []Transition {
 	after, ok := c.After.(*appsv1.Deployment)
 	if !ok {

@@ -33,7 +33,7 @@ const generatedReconciles = 500
 // clock is the time of the first generated reconcile. The API server keeps only its whole seconds.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
-// generator generates random states of Echoes, and what reconciles see of them.
+// generator generates random states of Echoes, and the observations that reconciles make.
 type generator struct {
 	*rand.Rand
 	texts []string
@@ -100,7 +100,7 @@ func (g generator) observation() Observation {
 	return seen
 }
 
-// failure returns the error of a reconcile, mostly none.
+// failure returns the error of a reconcile, usually nil.
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
 	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: "Too many", Quote: g.text()},
@@ -160,8 +160,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkMessage checks that a message begins with a capital letter or a number, ends with a period unless it is cut, and has no backslashes:
-// it puts the words of other components in plain quotation marks.
+// checkMessage checks that a message begins with a capital letter or a number, ends with a period unless it is cut, and has no backslashes,
+// because it puts the words of other components in plain quotation marks.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {
@@ -197,8 +197,8 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	NewWithT(t).Expect(kinds).To(BeComparableTo(want))
 }
 
-// TestEvaluate_sameReconcileTwiceReportsNothing immediately repeats each reconcile with the status that it wrote. A status that differs
-// would be written again and again, because each status write leads to a watch event.
+// TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile immediately, with the status that the reconcile wrote. A status that
+// differs would be written again and again, because each status write leads to a watch event.
 func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	g, now := newGenerator(), clock
 	echo := g.echo()

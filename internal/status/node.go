@@ -25,7 +25,7 @@ const (
 	nodeNotReady      = "NotReady"
 )
 
-// NodeProblem is a problem of a node: its name, and a sentence.
+// NodeProblem is a problem with a node: its name, and a sentence.
 type NodeProblem struct{ Name, Text string }
 
 // Node is a node that runs an Echo's pods.
@@ -36,7 +36,7 @@ type Node struct {
 	Problems []NodeProblem
 }
 
-// ProblemsOf returns the problems of a node, sorted by name. A nil node is one that no longer exists.
+// ProblemsOf returns the problems of a node, sorted by name. A nil node no longer exists.
 func ProblemsOf(node *corev1.Node) []NodeProblem {
 	if node == nil {
 		return []NodeProblem{{NodeDeleted, "The node was deleted."}}
@@ -56,7 +56,7 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 }
 
 // conditionProblem returns the problem that a node condition reports, empty if none. It ignores conditions that are not Kubernetes' own,
-// because it does not know which of their values is the healthy one.
+// because their healthy value is not known.
 func conditionProblem(c corev1.NodeCondition) string {
 	switch c.Type {
 	case corev1.NodeReady:
@@ -94,8 +94,8 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems, for at most the first maxNodes nodes in alphabetical order that have any, nil if
-// there are none.
+// nodeProblems returns the names of each node's problems, nil if there are none. It includes at most the first maxNodes nodes that have
+// problems, in alphabetical order.
 func nodeProblems(nodes map[string]Node) map[string][]string {
 	var named map[string][]string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {

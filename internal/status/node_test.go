@@ -114,9 +114,9 @@ func TestNodeTransitions(t *testing.T) {
 			[]string{
 				`Warning NodeProblem Node "n", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status. ` +
 					`The node is marked unschedulable.`}},
-		"back":          {states{"n": lost}, states{"n": well}, []string{`Normal NodeRecovered Node "n" has recovered.`}},
-		"left":          {states{"n": cordoned}, states{}, []string{`Normal NodeRecovered Node "n" no longer runs pods of this Echo.`}},
-		"not looked at": {states{"n": cordoned}, nil, nil},
+		"back":     {states{"n": lost}, states{"n": well}, []string{`Normal NodeRecovered Node "n" has recovered.`}},
+		"left":     {states{"n": cordoned}, states{}, []string{`Normal NodeRecovered Node "n" no longer runs pods of this Echo.`}},
+		"not read": {states{"n": cordoned}, nil, nil},
 		"one each": {states{"a": lost, "b": well}, states{"a": well, "b": cordoned},
 			[]string{`Warning NodeProblem Node "b", which runs 1 pod of this Echo, has a problem: The node is marked unschedulable.`,
 				`Normal NodeRecovered Node "a" has recovered.`}},

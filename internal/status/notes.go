@@ -31,7 +31,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
 }
 
-// policyNote returns which traffic an Echo's NetworkPolicy drops although the spec exposes the Echo to it, and what to change.
+// policyNote returns which traffic an Echo's NetworkPolicy drops although the spec exposes the Echo to that traffic, and what to change.
 func policyNote(echo *v1.Echo) string {
 	dropped := desired.DroppedTraffic(echo)
 	if len(dropped) == 0 {
@@ -41,7 +41,7 @@ func policyNote(echo *v1.Echo) string {
 		strings.Join(dropped, " and "))
 }
 
-// ingressNote returns why no request can come through the Ingress, empty if nothing is known to be wrong. Ingress controllers set the
+// ingressNote returns why no request can reach the Echo through the Ingress, empty if no problem is known. Ingress controllers set the
 // address.
 func ingressNote(echo *v1.Echo, seen Observation) string {
 	switch ingress := seen.Ingress; {
@@ -64,8 +64,8 @@ func companionNote(seen Observation) string {
 	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
-// checkNote returns the worst result of an Echo's checks, empty if all have passed. It uses the previous status: checks have their own
-// reconciler, and each result starts a reconcile.
+// checkNote returns the worst result of an Echo's checks, empty if all have passed. It uses the previous status, because checks have their
+// own reconciler, and each result starts a reconcile.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

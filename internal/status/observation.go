@@ -16,9 +16,9 @@ type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Ingress    *networkingv1.Ingress
-	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile created it.
+	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile then created it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label by which watches select it, so that no event reports its changes.
+	// Unwatched is true if a child lost the label that the watches select it by, so that no event reports its changes.
 	Unwatched bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
@@ -27,32 +27,35 @@ type Observation struct {
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
 	GRPCRoute *gatewayv1.GRPCRoute
-	// BackendTLSPolicy says how Gateways connect to the pods. It is nil if they do not use TLS.
+	// BackendTLSPolicy specifies how Gateways connect to the pods. It is nil if they do not use TLS.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
-	// GatewaysRefused says why the operator may not read Gateways. It is empty if the operator may, or if there are none.
+	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can, or if there are no Gateways to
+	// read.
 	GatewaysRefused string
 	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
-	// NoRoute says why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates one or if there are no Routes.
+	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates one or if there are no Routes.
 	NoRoute string
-	// CompanionError is why a companion that a pod requests cannot be created now, nil if it can be or none is missing.
+	// CompanionError is the error with which a requested companion cannot be created. It is nil if no companion is missing, or if the
+	// missing companion can be created.
 	CompanionError error
 	// Changes are the objects that the reconcile wrote.
 	Changes []Change
 	// AmbiguousWrites are the writes that failed but may have taken effect.
 	AmbiguousWrites []Attempt
-	// Unchanged are the children that did not have to be changed, by kind.
+	// Unchanged are the children that needed no change, by kind.
 	Unchanged map[string]client.Object
 }
 
-// Unserved is a kind that the operator cannot use. Refused says why it may not, and is empty if the cluster does not serve the kind.
+// Unserved is a kind that the operator cannot use. Refused is the reason why it cannot, and is empty if the cluster does not serve the
+// kind.
 type Unserved struct{ Kind, Refused string }
 
-// Attempt is a failed write of a child of a kind. Before is nil if it would have created the child.
+// Attempt is a failed write of a child. Before is nil if the write would have created the child.
 type Attempt struct {
 	Kind   string
 	Before client.Object
@@ -62,7 +65,7 @@ type Attempt struct {
 // Change is one object that a reconcile created or corrected. Before is nil if it was created.
 type Change struct{ Before, After client.Object }
 
-// Record keeps an object if the status depends on it.
+// Record stores an object if the status depends on it.
 func (o *Observation) Record(object client.Object) {
 	switch object := object.(type) {
 	case *appsv1.Deployment:
@@ -80,7 +83,7 @@ func (o *Observation) Record(object client.Object) {
 	}
 }
 
-// MarkUnchanged records that a child did not have to be changed.
+// MarkUnchanged records that a child needed no change.
 func (o *Observation) MarkUnchanged(kind string, live client.Object) {
 	if o.Unchanged == nil {
 		o.Unchanged = map[string]client.Object{}

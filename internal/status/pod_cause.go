@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// podCause returns why a pod is not ready, as far as its status reveals it.
+// podCause returns why a pod is not ready, as far as its status shows the reason.
 func podCause(pod *corev1.Pod) cause {
 	switch PodState(pod) {
 	case podReady, podTerminating:
@@ -47,7 +47,7 @@ func withoutPreemption(words string) string {
 	return words
 }
 
-// PodProblem returns why a pod is not ready, zero if its status does not say.
+// PodProblem returns why a pod is not ready, zero if its status does not show the reason.
 func PodProblem(pod *corev1.Pod) message.Problem { return podCause(pod).problem }
 
 // containerCause returns why a container does not run, or does not keep running.
@@ -77,8 +77,8 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	return cause{}
 }
 
-// imageCause returns why an image cannot be pulled, in the registry's words, before which the kubelet puts the state of its back-off and of
-// its gRPC call. Before 1.31, the kubelet omits these words after each attempt and reports only the back-off.
+// imageCause returns why an image cannot be pulled, in the registry's words. The kubelet puts the state of its back-off and of its gRPC
+// call before these words. Before 1.31, the kubelet omits the registry's words after each attempt and reports only the back-off.
 func imageCause(status *corev1.ContainerStatus, words string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
 		if _, why, found := strings.Cut(words, before); found {
@@ -104,9 +104,9 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether a failure may go away without an edit, from the kubelet's words on an image or a container, or the API
-// server's words on a pod. That is so if a registry, the container runtime or a webhook is unreachable or too busy, or if a controller has
-// not yet created what a new namespace or quota requires. Only the words reveal it.
+// isTemporary reports whether a failure may go away without an edit. It searches the kubelet's words about an image or a container, or the
+// API server's words about a pod, because only these words reveal it. A failure is temporary if a registry, the container runtime or a
+// webhook is unreachable or too busy. It is also temporary if a controller has not yet created what a new namespace or quota requires.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -116,8 +116,8 @@ func isTemporary(words string) bool {
 		func(sign string) bool { return strings.Contains(words, sign) })
 }
 
-// lacksNode reports whether the scheduler says that no node fits, rather than that the fitting nodes are full, cordoned or not ready:
-// k8s.io/kubernetes/pkg/scheduler.
+// lacksNode reports whether, according to the scheduler (k8s.io/kubernetes/pkg/scheduler), no node fits. It is false if the fitting nodes
+// are full, cordoned or not ready.
 func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(said, words) })
@@ -140,8 +140,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	return c
 }
 
-// certificateProblem returns the name of the Secret whose certificate made an echo server end, empty if it ended for another reason. The
-// echo server's message names the Secret.
+// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, empty if it terminated for another
+// reason. The echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
 	secret := echopod.TLSSecret(pod)
 	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {

@@ -103,7 +103,7 @@ func TestPodDiffers(t *testing.T) {
 		before, after corev1.Pod
 		want          bool
 	}{
-		"nothing that the status tells": {ready, other, false},
+		"nothing that the status shows": {ready, other, false},
 		"became ready":                  {starting, ready, true},
 		"was assigned to a node":        {pending, assigned, true}, // which may have problems
 		"crashed":                       {starting, crashed, true},

@@ -35,7 +35,7 @@ func withPod(t *testing.T, status string) Observation {
 	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []corev1.Pod{podWith(t, "p", status)}}
 }
 
-// scheduler returns the status of a pod about which the scheduler says something.
+// scheduler returns the status of a pod with a message from the scheduler.
 func scheduler(words string) string {
 	return `{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "` + words + `"}]}`
 }
@@ -119,8 +119,7 @@ func remedyOtherCases() map[string]troubled {
 	}
 }
 
-// TestEveryReasonHasARemedy checks, for each kind of cause, that the message of a reason that requires action says what to do, in at most
-// 300 bytes.
+// TestEveryReasonHasARemedy checks the message for each kind of cause that requires action: it says what to do, in at most 300 bytes.
 func TestEveryReasonHasARemedy(t *testing.T) {
 	covered := map[string]bool{}
 	for _, cases := range []map[string]troubled{remedyPodCases(t), remedyOtherCases()} {

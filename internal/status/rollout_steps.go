@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// IsRolloutStep reports whether an update of a Deployment only changes counts. It is none if a user, or the status of the Echo, waits for
-// it: the pods become ready or cease to be, a cause appears or goes away, or a client edits the Deployment.
+// IsRolloutStep reports whether an update of a Deployment only changes counts. An update is not a step if a user, or the status of the
+// Echo, waits for it: the pods become ready or stop being ready, a cause appears or goes away, or a client edits the Deployment.
 func IsRolloutStep(before, after *appsv1.Deployment) bool {
 	if isReady(before, replicasOf(before)) != isReady(after, replicasOf(after)) ||
 		pauseCause(before) != pauseCause(after) || creationCause(before) != creationCause(after) ||
@@ -17,7 +17,7 @@ func IsRolloutStep(before, after *appsv1.Deployment) bool {
 	return equality.Semantic.DeepEqual(withoutStatus(before), withoutStatus(after))
 }
 
-// withoutStatus returns a Deployment without what the Deployment controller writes.
+// withoutStatus returns a Deployment without the fields that the Deployment controller writes.
 func withoutStatus(d *appsv1.Deployment) *appsv1.Deployment {
 	d = d.DeepCopy()
 	d.Status, d.ResourceVersion, d.ManagedFields = appsv1.DeploymentStatus{}, "", nil
@@ -28,7 +28,7 @@ func withoutStatus(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// HasNewCause reports whether a pod shows why it is not ready, and did not before. before is nil if the pod is new.
+// HasNewCause reports whether a pod now shows why it is not ready, and did not before. before is nil if the pod is new.
 func HasNewCause(before, after *corev1.Pod) bool {
 	now := podCause(after)
 	return now != (cause{}) && (before == nil || podCause(before) != now)

@@ -48,7 +48,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	return cause{}
 }
 
-// unservedCause returns the cause that the operator cannot use a kind.
+// unservedCause returns the cause for a kind that the operator cannot use.
 func unservedCause(u Unserved) cause {
 	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
 	c.problem = message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", u.Kind, routing.GatewayGroupVersion()),
@@ -70,7 +70,7 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
-// refusal returns the cause that a Gateway does not use a route or a policy, in its controllers' words.
+// refusal returns the cause for a route or a policy that a Gateway does not use, in the words of the Gateway's controllers.
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
@@ -82,8 +82,8 @@ func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1
 	return cause{}
 }
 
-// isSilent reports whether no controller has reported on the current generation of a route. A condition without a generation counts for the
-// current one.
+// isSilent reports whether no controller has reported on the current generation of a route. A condition without a generation counts as
+// current.
 func isSilent(route client.Object, reported [][]metav1.Condition) bool {
 	isOld := func(c metav1.Condition) bool {
 		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
@@ -101,7 +101,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	if !children.HasGateway(echo) {
 		return 0
 	}
-	if len(seen.Unserved) > 0 { // the cluster may serve one again before the operator restarts
+	if len(seen.Unserved) > 0 { // the cluster may serve a kind again before the operator restarts
 		return LookPeriod
 	}
 	next := time.Duration(0)

@@ -70,18 +70,18 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: routing.Gateways{}}, next: routePatience - time.Second,
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: "Gateway ns/g does not exist. Create it, or change spec.gateway.parentRefs."}},
-		"no one has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
+		"no report yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
 			want: said{Degraded: "False AsExpected"}},
-		"no one says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
+		"no report": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
 				"Check that the controller of its GatewayClass is running."}},
-		"no one says anything of what it is now": {seen: Observation{HTTPRoute: edited, Gateways: there},
+		"no report on the current generation": {seen: Observation{HTTPRoute: edited, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
 				"Check that the controller of its GatewayClass is running."}},
 		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: `Gateway ns/g reports a problem with the BackendTLSPolicy (ResolvedRefs, InvalidCACertificateRef): "no ConfigMap". ` + otherwise}},
-		"no one says anything of a policy": {
+		"no report on a policy": {
 			seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,
@@ -98,7 +98,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 			report := Evaluate(support.Echo("ns", "x", behindGateway), c.seen, nil, now)
 			got := saying(report)
 			if got.Ready != ready || got.Degraded != c.want.Degraded || got.Message != message.Join(c.want.Message, twoOfTwo) || report.Next != c.next {
-				t.Errorf("got %+v, and another look in %s", got, report.Next)
+				t.Errorf("got %+v, and the next reconcile in %s", got, report.Next)
 			}
 			if degraded := got.Degraded != "False AsExpected"; degraded != (report.Status.Phase == v1.PhaseWarning) {
 				t.Errorf("the phase is %s", report.Status.Phase)
@@ -131,7 +131,7 @@ func TestAChangedRouteIsGivenTime(t *testing.T) {
 		seen.HTTPRoute = route
 		report := Evaluate(support.Echo("ns", "x", behindGateway), seen, nil, now)
 		if silent := report.Status.Phase == v1.PhaseWarning; silent != (next == 0) || report.Next != next {
-			t.Errorf("the phase is %s, and it looks again in %s", report.Status.Phase, report.Next)
+			t.Errorf("the phase is %s, and the next reconcile is in %s", report.Status.Phase, report.Next)
 		}
 	}
 }

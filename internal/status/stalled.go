@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// stalledAfter is how long a rejection must last before the Echo is stalled. Objects that the Echo lacks are often created together with
-	// it.
+	// stalledAfter is how long a rejection must last before the Echo is stalled. Objects that the Echo lacks are often created together
+	// with the Echo.
 	stalledAfter = time.Minute
 	// refusalRetry is the wait before the first retry of a rejection that the status reports.
 	refusalRetry = 2 * time.Second
 )
 
-// stalls says when an Echo becomes stalled. kstatus then reports it as failed, and tools that wait for it give up.
+// stalls is the time when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
 type stalls int
 
 const (
@@ -92,8 +92,8 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 	return max(stalledAfter-degradedFor(status, now), 0)
 }
 
-// untilRetry returns the time until the next retry of a rejection: as long as it has lasted, but at the latest when it makes the Echo
-// stalled. After that, the operator retries at a fixed rate.
+// untilRetry returns the time until the next retry of a rejection: as long as the rejection has lasted, but not after it makes the Echo
+// stalled. From then on, the operator retries at a fixed rate.
 func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)
@@ -101,7 +101,7 @@ func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration 
 	return LookPeriod
 }
 
-// degradedFor returns how long the Degraded condition has been True, which is how long a rejection has lasted unless the Echo was already
+// degradedFor returns how long the Degraded condition has been True. A rejection has lasted for the same time, unless the Echo was already
 // degraded.
 func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)

@@ -32,7 +32,7 @@ const (
 	failed  = kstatus.FailedStatus
 )
 
-// stallRow is what kstatus says about an Echo with a reason, immediately and after an hour. ready is true if the Echo is ready.
+// stallRow is what kstatus reports for an Echo with a reason, immediately and after an hour. ready is true if the Echo is ready.
 type stallRow struct {
 	ready       bool
 	first, last kstatus.Status
@@ -89,7 +89,7 @@ func reasonsOfConditions(t *testing.T) []string {
 	return names
 }
 
-// kstatusOf returns what kstatus says about an Echo with a status.
+// kstatusOf returns what kstatus reports for an Echo with a status.
 func kstatusOf(t *testing.T, status *v1.EchoStatus) kstatus.Status {
 	t.Helper()
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = status.ObservedGeneration, *status })
@@ -111,7 +111,7 @@ func TestStallsBy_allReasons(t *testing.T) {
 		v := verdict{ready: metav1.ConditionFalse, readyReason: reason, degraded: metav1.ConditionTrue, degradedReason: reason,
 			progressing: metav1.ConditionFalse, progressingReason: reason, stalls: stallsBy(reason)}
 		if row.ready {
-			v.ready, v.stalls = metav1.ConditionTrue, stallsAtOnce // it is ignored
+			v.ready, v.stalls = metav1.ConditionTrue, stallsAtOnce // stalls is ignored
 		}
 		status := &v1.EchoStatus{ObservedGeneration: 1}
 		for after, want := range map[time.Duration]kstatus.Status{0: row.first, time.Hour: row.last} {
@@ -125,8 +125,8 @@ func TestStallsBy_allReasons(t *testing.T) {
 	}
 }
 
-// stalledAt returns the Stalled condition's reason and the time until the next reconcile, after a series of reconciles with a failure at
-// given times after the first.
+// stalledAt returns the Stalled condition's reason and the time until the next reconcile. It runs a series of failed reconciles, at the
+// given times after the first one.
 func stalledAt(failure func() *Failure, seen Observation, after ...time.Duration) (reason string, next time.Duration) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 })
 	for _, after := range slices.Concat([]time.Duration{0}, after) {
@@ -181,8 +181,8 @@ func refusedPods(message string) Observation {
 	return Observation{Deployment: d}
 }
 
-// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile comes exactly when a rejection makes the Echo stalled. Earlier ones
-// come after as long as the rejection has lasted.
+// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection makes the Echo stalled. Before that,
+// each reconcile is due after as long as the rejection has lasted.
 func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 	g := NewWithT(t)
 	refused := func() *Failure {
@@ -215,7 +215,7 @@ func TestEvaluate_recoversFromStalled(t *testing.T) {
 	recovering := Evaluate(echo, seen, nil, clock).Status
 	for name, status := range map[string]v1.EchoStatus{"deleting": deleting, "recovering": recovering} {
 		if meta.FindStatusCondition(status.Conditions, v1.ConditionStalled) != nil {
-			t.Errorf("%s: Stalled is left", name)
+			t.Errorf("%s: Stalled remains", name)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
-	if seen.Service != nil { // it works, whatever else fails
+	if seen.Service != nil { // the Service works, whatever else fails
 		status.URL = cmp.Or(routing.LiveURL(echo, seen.Service), status.URL)
 	}
 	if failure == nil && !echo.Spec.Paused {

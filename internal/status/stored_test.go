@@ -41,8 +41,8 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestStatusesAreStored compares the Echoes from TestStatus' cases, and deleted Echoes, with the files in testdata, which other modules'
-// tests read. UPDATE=1 writes the files again.
+// TestStatusesAreStored compares the Echoes from TestStatus' cases, and deleted Echoes, with the files in testdata, which tests of other
+// modules read. UPDATE=1 rewrites the files.
 func TestStatusesAreStored(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
@@ -64,7 +64,7 @@ func TestStatusesAreStored(t *testing.T) {
 	}
 	want, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(got).To(Equal(string(want)), "the Echoes differ from %s: UPDATE=1 writes it again", file)
+	g.Expect(got).To(Equal(string(want)), "the Echoes differ from %s: UPDATE=1 rewrites the file", file)
 }
 
 // stored returns what determines an Echo's health, as a line of YAML. It omits messages, whose texts change often.

@@ -17,23 +17,23 @@ import (
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
-	// problem says what is wrong, and attention what makes the Echo degraded. Both are zero if nothing is known to be wrong.
+	// problem is what is wrong, and attention is what makes the Echo degraded. Both are zero if no problem is known.
 	problem, attention message.Problem
-	// notes are sentences that do not affect the conditions. counts says how many pods are ready, and rollout describes the progress of the
-	// rollout.
+	// notes are sentences that do not affect the conditions. counts states how many pods are ready, and rollout describes the progress of
+	// the rollout.
 	notes           []string
 	counts, rollout string
 	phase           string
-	// stalls says when the Echo becomes stalled if it is degraded and not ready.
+	// stalls is when the Echo becomes stalled if it is degraded and not ready.
 	stalls stalls
 	// event is the reason of the event that reports the verdict.
 	event v1.Reason
 	// eventNote is the note of that event, empty for the message.
 	eventNote string
-	// routes says why Gateways do not send requests to the Echo, if they do not. routed is true if they do.
+	// routes is the cause if Gateways do not send requests to the Echo. routed is true if they do.
 	routes cause
 	routed bool
-	// final is true if the Echo never leaves this state, so that it is always reported.
+	// final is true if the Echo never leaves this state, which is therefore always reported.
 	final bool
 }
 
@@ -47,7 +47,7 @@ func (v verdict) shortMessage() string {
 	return message.Short(message.MaxStatus, v.problem, slices.Concat(v.notes, []string{v.counts})...)
 }
 
-// readyMessage returns the Ready condition's message: how many pods are ready, and why no more are. It does not repeat the Degraded
+// readyMessage returns the Ready condition's message: how many pods are ready, and why the others are not. It does not repeat the Degraded
 // condition's message.
 func (v verdict) readyMessage() string {
 	why := ""
@@ -84,8 +84,8 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 
 // causes holds what a verdict depends on, in addition to the pod counts.
 type causes struct {
-	// pods says why pods are missing, and routes why Gateways do not send requests. Each is zero if the cause is unknown or if nothing is
-	// wrong.
+	// pods is the cause of missing pods, and routes is the cause if Gateways do not send requests. Each is zero if the cause is unknown or
+	// if nothing is wrong.
 	pods, routes cause
 	// routed is true if Gateways send requests.
 	routed bool
@@ -183,7 +183,8 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted. failure says why the deletion does not progress, nil if it does.
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure is the reason why the deletion does not progress, nil if it
+// does.
 func deletingVerdict(failure *Failure) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{

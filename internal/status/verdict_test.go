@@ -138,14 +138,14 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
-// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo whose replicas were changed is ready when all pods of its unchanged
-// Deployment are.
+// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo with changed replicas is ready when all pods of its unchanged
+// Deployment are ready.
 func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, deployed int32
 		ready            metav1.ConditionStatus
 	}{
-		"more are wanted": {5, 2, yes}, "fewer are wanted": {1, 2, yes}, "none are wanted": {0, 2, yes}, "the Deployment has fewer": {2, 3, no},
+		"more desired": {5, 2, yes}, "fewer desired": {1, 2, yes}, "none desired": {0, 2, yes}, "the Deployment has fewer": {2, 3, no},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, &c.wanted })
 		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })

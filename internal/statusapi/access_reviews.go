@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// allowTTL and denyTTL are how long an API server's review is cached: a revoked permission ends soon, and a new one takes effect sooner.
+	// allowTTL and denyTTL are how long the API server's reviews are cached. A revoked permission therefore ends soon, and a new permission
+	// takes effect even sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
-	// maxCachedReviews is how many reviews are cached. maxCachedQuestion is the longest question, in bytes, whose review is cached, because
-	// clients choose the length.
+	// maxCachedReviews is the maximum number of cached reviews. maxCachedQuestion is the maximum length in bytes of a question whose review
+	// is cached, because clients choose the length.
 	maxCachedReviews  = 1024
 	maxCachedQuestion = 4096
 )
@@ -48,7 +49,7 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 	}
 }
 
-// review returns the review of a question, from the cache if it was asked recently.
+// review returns the review of a question, from the cache if the question was asked recently.
 func (r *accessReviews) review(ctx context.Context,
 	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
@@ -78,7 +79,7 @@ func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {
 	return denyTTL
 }
 
-// questionOf returns what to ask about a request.
+// questionOf returns the question to ask about a request.
 func questionOf(wants authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
 	who := wants.GetUser()
 	question := authorizationv1.SubjectAccessReviewSpec{User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraOf(who)}

@@ -18,7 +18,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// judge is an API server that reviews access. It fails first, and then answers.
+// judge is an API server that reviews access. It first returns errors, and then responds.
 type judge struct {
 	authorizationclient.SubjectAccessReviewInterface
 	fails  []error
@@ -53,7 +53,7 @@ func TestAccessIsOnlyWhatTheAPIServerAllows(t *testing.T) {
 		"denied":             {authorizationv1.SubjectAccessReviewStatus{Denied: true}, authorizer.DecisionDeny},
 		"allowed and denied": {authorizationv1.SubjectAccessReviewStatus{Allowed: true, Denied: true}, authorizer.DecisionDeny},
 		"neither":            {authorizationv1.SubjectAccessReviewStatus{}, authorizer.DecisionDeny},
-		"an error of a part": {authorizationv1.SubjectAccessReviewStatus{EvaluationError: "a webhook failed"}, authorizer.DecisionDeny},
+		"a partial error":    {authorizationv1.SubjectAccessReviewStatus{EvaluationError: "a webhook failed"}, authorizer.DecisionDeny},
 	} {
 		got, _, err := newAccessReviews(&judge{status: c.status}).authorize(t.Context(), wanted("/metrics"))
 		g.Expect(err).NotTo(HaveOccurred(), name)

@@ -59,8 +59,8 @@ func TestAccess(t *testing.T) {
 		status  int
 		message string
 	}{
-		"allowed":                          {known: true, decide: allow, url: "/metrics", status: http.StatusOK},
-		"allowed, with an error of a part": {known: true, fails: errors.New("other"), decide: allow, url: "/metrics", status: http.StatusOK},
+		"allowed":                       {known: true, decide: allow, url: "/metrics", status: http.StatusOK},
+		"allowed, with a partial error": {known: true, fails: errors.New("other"), decide: allow, url: "/metrics", status: http.StatusOK},
 		"unknown": {decide: allow, url: "/metrics", status: http.StatusUnauthorized,
 			message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
 		"authentication fails": {fails: errors.New("secret detail"), decide: allow, url: "/metrics", status: http.StatusUnauthorized,
@@ -77,7 +77,7 @@ func TestAccess(t *testing.T) {
 		"denied all Echoes": {known: true, decide: deny, url: "/echoes", status: http.StatusForbidden,
 			message: `user "jane" cannot list resource "echoes" in API group "example.com" at the cluster scope; select a namespace with ` +
 				`?namespace=`},
-		"denied those of a namespace": {known: true, decide: deny, url: "/echoes?namespace=a", status: http.StatusForbidden,
+		"denied the Echoes in a namespace": {known: true, decide: deny, url: "/echoes?namespace=a", status: http.StatusForbidden,
 			message: `user "jane" cannot list resource "echoes" in API group "example.com" in the namespace "a"`},
 		"denied one Echo": {known: true, decide: deny, url: "/echoes/a/x", status: http.StatusForbidden,
 			message: `user "jane" cannot get resource "echoes" in API group "example.com" in the namespace "a"`},
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 type reviews struct {
 	lock sync.Mutex
 	seen []string // the resources and paths that were reviewed
-	sent int      // the tokens that were reviewed
+	sent int      // the number of reviewed tokens
 }
 
 // tokens returns how many tokens were reviewed.
@@ -162,7 +162,7 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(out).Encode(reviewed)
 }
 
-// asJSON returns the configuration of an API server that reads JSON, and of a client that does not limit itself.
+// asJSON returns a client configuration for an API server that reads JSON. The client does not limit its requests.
 func asJSON(url string) *rest.Config {
 	return &rest.Config{Host: url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }

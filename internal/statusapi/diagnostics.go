@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// diagnosis is the state of this process. Replicas other than the leader omit what only the leader has.
+// diagnosis is the state of this process. Replicas other than the leader omit the fields that only the leader has.
 type diagnosis struct {
 	Version    string          `json:"version"`
 	Replica    string          `json:"replica"`

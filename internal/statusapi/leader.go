@@ -46,7 +46,7 @@ func podOf(holder string) string {
 	return holder
 }
 
-// onLeader lets only the leader respond. Other replicas name the leader.
+// onLeader lets only the leader respond. Other replicas respond with the leader's name.
 func (s *Server) onLeader(next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		if s.leads() {

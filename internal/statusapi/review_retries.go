@@ -17,8 +17,7 @@ func reviewRetries() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
 }
 
-// retryReview sends a review and returns the response. It sends it again if it failed because the API server is busy or the connection was
-// lost.
+// retryReview sends a review and returns the response. It retries if the API server is busy or the connection was lost.
 func retryReview[T any](ctx context.Context, send func(context.Context) (*T, error)) (*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -32,7 +31,7 @@ func retryReview[T any](ctx context.Context, send func(context.Context) (*T, err
 		return true, last
 	})
 	if last != nil {
-		return nil, last // this says more than that the time is over
+		return nil, last // more helpful than an exceeded deadline
 	}
 	return reviewed, err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// logPeriod is the time from one line of a sampled log to the next.
+// logPeriod is the minimum time between two lines of a sampled log.
 const logPeriod = time.Second
 
 // sampledLog writes at most one line per period, with the number of lines that it dropped before. Its methods may be called concurrently.

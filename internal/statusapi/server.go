@@ -18,7 +18,7 @@ type Server struct {
 	Cached client.Reader
 	// Live reads the lease from the API server.
 	Live client.Reader
-	// History is what this process did about each Echo.
+	// History records what this process did for each Echo.
 	History *history.History
 	// Metrics provides the depth of the work queues.
 	Metrics prometheus.Gatherer
@@ -68,7 +68,7 @@ func writeJSON(out http.ResponseWriter, status int, body any) {
 	_ = encoder.Encode(body) // the client is gone
 }
 
-// writeError responds with a message that says what is wrong.
+// writeError responds with a message that describes what is wrong.
 func writeError(out http.ResponseWriter, status int, message string) {
 	writeJSON(out, status, map[string]string{"error": message})
 }

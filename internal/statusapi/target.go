@@ -18,7 +18,7 @@ const (
 	diagnosticsPath = "/diagnostics"
 )
 
-// target selects the Echoes that a request is about: one, or without a name all in a namespace, or without a namespace all.
+// target selects the Echoes of a request: one Echo, all Echoes in a namespace if there is no name, or all Echoes if there is no namespace.
 type target struct{ namespace, name string }
 
 // targetOf returns the target of a request, and false if the request is not about Echoes.
@@ -45,7 +45,7 @@ func (t target) check() error {
 	return nil
 }
 
-// attributes returns what a user must be allowed to do for a request: list or get Echoes, as with the API server, or use the path.
+// attributes returns the permission that a request requires: to list or get Echoes, as with the API server, or to use the path.
 func attributes(who user.Info, r *http.Request) authorizer.AttributesRecord {
 	asked, isEchoes := targetOf(r)
 	if !isEchoes {

@@ -10,11 +10,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 )
 
-// tokenTTL is how long an accepted token is not reviewed again.
+// tokenTTL is how long an accepted token is cached without another review.
 const tokenTTL = time.Minute
 
-// tokenCache is an authenticator.Token that remembers which tokens another one accepted. Concurrent requests with the same token wait for
-// one review. k8s.io/apiserver's cache would link the API server's metrics and audit log, which take a sixth of the time until main begins.
+// tokenCache is an authenticator.Token that caches which tokens another authenticator accepted. Concurrent requests with the same token
+// wait for one review. k8s.io/apiserver's cache would link the API server's metrics and audit log, which take a sixth of the time until
+// main begins.
 type tokenCache struct {
 	tokens   authenticator.Token
 	accepted *utilcache.LRUExpireCache // by the digest of the token
@@ -32,7 +33,7 @@ func (c *tokenCache) AuthenticateToken(ctx context.Context, token string) (*auth
 		return response.(*authenticator.Response), true, nil
 	}
 	shared, err, _ := c.asking.Do(string(digest[:]), func() (any, error) {
-		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // other requests wait for it, too
+		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // other requests also wait for it
 		if !ok || err != nil {
 			return nil, err
 		}

@@ -17,12 +17,12 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 		accepted := func(token string) bool {
 			reviewed, ok, err := tokens.AuthenticateToken(t.Context(), token)
 			if ok != (err == nil) || ok && reviewed.User.GetName() != "jane" {
-				t.Errorf("the answer for %s is %+v, %t, %v", token, reviewed, ok, err)
+				t.Errorf("the response for %s is %+v, %t, %v", token, reviewed, ok, err)
 			}
 			return ok
 		}
 		if !accepted("good") || accepted("bad") || accepted("bad") || api.asked.Load() != 3 {
-			t.Errorf("after a good and twice a bad one, there were %d reviews", api.asked.Load())
+			t.Errorf("after a good token and the same bad token twice, there were %d reviews", api.asked.Load())
 		}
 		api.revoked.Store(true)
 		time.Sleep(tokenTTL - time.Second) //nolint:forbidigo // the bubble's clock

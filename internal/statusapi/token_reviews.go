@@ -21,7 +21,7 @@ const (
 	reviewsPerSecond = 20
 	reviewBurst      = 40
 	reviewsAtOnce    = 10
-	// knownTokens is how many tokens are remembered, and knownTTL is how long after their last acceptance.
+	// knownTokens is the maximum number of remembered tokens, and knownTTL is how long a token is remembered after it was last accepted.
 	knownTokens = 1024
 	knownTTL    = time.Hour
 )

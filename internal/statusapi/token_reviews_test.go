@@ -93,7 +93,7 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 		}
 		flood(t, tokens, "a")
 		if _, ok, err := tokens.AuthenticateToken(t.Context(), "good-2"); ok || !errors.Is(err, errTooManyReviews) {
-			t.Errorf("a new one is accepted: %t, %v", ok, err)
+			t.Errorf("a new token is accepted: %t, %v", ok, err)
 		}
 		if !accepted() {
 			t.Error("it is not accepted during the flood")
@@ -102,7 +102,7 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 		if accepted() {
 			t.Error("it is accepted after it was revoked")
 		}
-		if accepted() || api.asked.Load() != reviewBurst+2 { // it is no longer known
+		if accepted() || api.asked.Load() != reviewBurst+2 { // the token is no longer known
 			t.Errorf("after it was revoked, there were %d reviews", api.asked.Load())
 		}
 	})
@@ -169,7 +169,7 @@ func TestAFloodOfMadeUpTokens(t *testing.T) {
 		out := get(fmt.Sprintf("made-up-%d", i))
 		statuses[out.Code]++
 		if out.Code == http.StatusTooManyRequests && (out.Header().Get("Retry-After") != "1" || !strings.Contains(message(t, out), "try again")) {
-			t.Fatalf("the refusal does not say what to do: %v %s", out.Header(), out.Body)
+			t.Fatalf("the rejection does not say what to do: %v %s", out.Header(), out.Body)
 		}
 	}
 	if out := get("good"); out.Code != http.StatusOK {

@@ -38,7 +38,7 @@ type responseView struct {
 	BodyLength        int      `json:"bodyLength,omitempty"`
 }
 
-// nodeView is a node and an Echo's pods on it. Pods without a node have an entry without a name.
+// nodeView is a node and an Echo's pods on it. Pods without a node are listed in an entry without a name.
 type nodeView struct {
 	Name string    `json:"name,omitempty"`
 	Pods []podView `json:"pods"`

@@ -90,7 +90,8 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	return report
 }
 
-// checkStatus returns the status of a check, given the previous one, and when to reconcile again if no event arrives earlier.
+// checkStatus returns the status of a check, given its previous status. It also returns the time until the next reconcile if no event
+// arrives earlier.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name
@@ -109,7 +110,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 	return current, next
 }
 
-// setUnknown sets the result of a check to Unknown, and the reason.
+// setUnknown sets the result of a check to Unknown, and its message to the reason.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }

@@ -217,11 +217,11 @@ func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 		!meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
 		t.Errorf("got %+v", report.Status)
 	}
-	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo itself was changed, which the cache holds")
-	g.Expect(echo.Status.Checks[0].Result).To(BeEmpty(), "the Echo itself was changed, which the cache holds")
+	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo in the cache was changed")
+	g.Expect(echo.Status.Checks[0].Result).To(BeEmpty(), "the Echo in the cache was changed")
 	echo.Status, echo.Spec.Checks = report.Status, nil
 	if left := Evaluate(echo, Observation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != status.LookPeriod {
-		t.Error("it is forgotten that the check may still have a CronJob")
+		t.Error("the status no longer names a check that may still have a CronJob")
 	}
 	gone := Evaluate(echo, Observation{Gone: map[string]bool{"path": true}}, checkTime)
 	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil ||
@@ -261,7 +261,7 @@ func TestTransitions(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before, after v1.EchoCheckStatus
-		want          v1.Reason // nil if it is no news
+		want          v1.Reason // nil if no event is due
 	}{
 		"it passed at first":           {status("", ""), status(v1.CheckPassed, ""), v1.EventCheckPassed},
 		"it passes on":                 {status(v1.CheckPassed, ""), status(v1.CheckPassed, ""), nil},

@@ -26,24 +26,24 @@ const (
 
 // Runs is what is known about the runs of a check.
 type Runs struct {
-	// Refused says why the check has no CronJob. It is zero if it has one or if the URL is not known.
+	// Refused is the reason why the check has no CronJob. It is zero if there is a CronJob or if the URL is not known.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
 	// Hash is the digest of the pods' current configuration. Pods with another digest do not count.
 	Hash string
-	// Scheduled is the time at which the last run should have begun, zero if none was due.
+	// Scheduled is the time of the most recent scheduled run, zero if none was due.
 	Scheduled time.Time
 	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. It is zero if there is no
 	// CronJob.
 	Since time.Time
 	// Running is true if a Job of the check has not ended.
 	Running bool
-	// Blocked says why the API server would reject the Job or the pod that a run lacks. It is zero if it would not.
+	// Blocked is the reason why the API server would reject the missing Job or pod of a run. It is zero if the API server would accept it.
 	Blocked message.Problem
 }
 
-// Lacks says which objects of a run should exist but do not.
+// Lacks holds which objects of a run should exist but do not.
 type Lacks struct{ Job, Pod bool }
 
 // Lacks returns the objects that Kubernetes should have created for the last run but has not. Only an event reports that a CronJob's Job or
@@ -61,9 +61,9 @@ func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	}
 }
 
-// nextRun returns when the next run of a check is due, in the operator's time zone, zero if its schedule means never. The CronJob
-// controller uses the same library, in its own time zone. The library panics if a time zone is not followed by a space, which the Echo
-// schema rejects.
+// nextRun returns the time of the next run of a check, in the operator's time zone. It is zero if the schedule never matches. The CronJob
+// controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema rejects
+// such a schedule.
 func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(check.Schedule)
 	if err != nil { // the API server rejects the CronJob
@@ -81,8 +81,8 @@ func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	return due.Add(patience).Sub(now)
 }
 
-// whyUnknown returns why a check has no result, whatever the previous one was; empty if it has one. It also returns the time after which
-// that may change without an event.
+// whyUnknown returns why a check has no result, whatever its previous result was. It is empty if the check has a result. The second value
+// is the time after which this may change without an event.
 func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
 	case r.Refused != (message.Problem{}):
@@ -104,8 +104,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the run that was last due has ended, with any configuration. It uses the API server's creation time of the
-// pod, because the clock of its node may differ much from the CronJob controller's.
+// hasRunSince reports whether the most recent scheduled run has ended, whatever its configuration. It uses the pod's creation time, which
+// the API server sets, because the node's clock may differ considerably from the CronJob controller's.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -117,7 +117,7 @@ func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	return last.Add(clockSkew).After(r.Scheduled)
 }
 
-// whyNoVerdict returns what the newest pod of the run that was last due shows.
+// whyNoVerdict returns why the most recent scheduled run has no verdict, as far as its newest pod shows the reason.
 func (r Runs) whyNoVerdict() string {
 	pods := r.podsOfLast()
 	if len(pods) == 0 {
@@ -130,15 +130,15 @@ func (r Runs) whyNoVerdict() string {
 	return "its pod did not finish in time. Check the pod's log and events."
 }
 
-// podsOfLast returns the pods of the run that was last due, except the ones that succeeded.
+// podsOfLast returns the pods of the most recent scheduled run, except the ones that succeeded.
 func (r Runs) podsOfLast() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
 		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
 	})
 }
 
-// lastRun returns the newest of a check's pods that have ended, and a copy of how its container ended. Unless the digest is empty, only
-// pods with that digest count.
+// lastRun returns the newest of a check's pods that have ended, and a copy of the state in which its container terminated. Unless the
+// digest is empty, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {

@@ -26,7 +26,7 @@ const (
 	ellipsis = "..."
 )
 
-// Problem says what is wrong with an Echo, and what to do about it. The zero value means that nothing is known to be wrong.
+// Problem describes what is wrong with an Echo, and what to do about it. The zero value means that no problem is known.
 type Problem struct {
 	// Text says what is wrong, without a period.
 	Text string
@@ -79,11 +79,12 @@ func Join(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" }), " ")
 }
 
-// Quote returns the words of another component in quotation marks, without characters that would have to be escaped there.
+// Quote returns the words of another component in quotation marks, without characters that must be escaped there.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a string on one line, without double quotation marks, backslashes and a final period. It removes invisible characters, such
-// as the ones that change the direction of text, with which a container or a Gateway could make a message look like another one.
+// plain returns a string on one line, without double quotation marks, backslashes or a final period. It removes invisible characters, such
+// as characters that change the direction of text. With these characters, a container or a Gateway could make a message look like another
+// message.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
 	text = strings.Map(func(r rune) rune {
@@ -121,7 +122,7 @@ func Capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// elide shortens a string to at most limit bytes by cutting its middle: the end of a wrapped error says what happened.
+// elide shortens a string to at most limit bytes by cutting its middle, because the end of a wrapped error describes what happened.
 func elide(text string, limit int) string {
 	if len(text) <= limit {
 		return text

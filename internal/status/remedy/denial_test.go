@@ -36,6 +36,6 @@ func TestIsDenied(t *testing.T) {
 		}
 	}
 	if IsDenied(nil) || IsDenied(errors.New(webhook)) {
-		t.Error("what the API server did not say is a denial")
+		t.Error("an error that is not the API server's counts as a denial")
 	}
 }

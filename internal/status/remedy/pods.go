@@ -10,10 +10,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// rule says what to do if a message contains certain words.
+// rule is the advice for a message that contains certain words.
 type rule struct{ words, advice string }
 
-// first returns the advice of the first rule whose words are in a message, or else the last argument.
+// first returns the advice of the first rule whose words are in a message, or the last argument if there is none.
 func first(message string, rules []rule, otherwise string) string {
 	for _, r := range rules {
 		if strings.Contains(message, r.words) {
@@ -23,7 +23,7 @@ func first(message string, rules []rule, otherwise string) string {
 	return otherwise
 }
 
-// Scheduling says what to do if the scheduler finds no node for a pod: k8s.io/kubernetes/pkg/scheduler/framework/plugins.
+// Scheduling returns what to do if the scheduler finds no node for a pod: k8s.io/kubernetes/pkg/scheduler/framework/plugins.
 func Scheduling(message string) string {
 	return first(message, []rule{
 		{"no nodes available", "Add a node to the cluster."},
@@ -38,8 +38,8 @@ func Scheduling(message string) string {
 	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity and spec.resources.requests.")
 }
 
-// Creation says what to do if the API server rejects an Echo's pods. The admission plugins that do so are in k8s.io/pod-security-admission
-// and k8s.io/kubernetes/plugin/pkg/admission; OpenShift adds the security context constraints.
+// Creation returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
+// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. OpenShift adds the security context constraints.
 func Creation(message string) string {
 	return first(message, []rule{
 		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."},
@@ -55,13 +55,13 @@ func Creation(message string) string {
 const (
 	// webhookFailed are the API server's words for a webhook that it cannot call, and webhookAdvice begins the advice for that case.
 	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
-	// limitRange says what to do about k8s.io/kubernetes/plugin/pkg/admission/limitranger.
+	// limitRange is the advice for a rejection by k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources to fit the namespace's LimitRange."
-	// policy says what to do about a denial by a webhook or a policy.
+	// policy is the advice for a denial by a webhook or a policy.
 	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
 )
 
-// Container says what to do if the kubelet cannot start an Echo's container: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
+// Container returns what to do if the kubelet cannot start an Echo's container: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
 func Container(message string) string {
 	return first(message, []rule{
 		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},
@@ -72,7 +72,7 @@ func Container(message string) string {
 	}, "Check spec.image, spec.args and spec.env.")
 }
 
-// Crash says what to do if an Echo's container has terminated.
+// Crash returns what to do if an Echo's container has terminated.
 func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) string {
 	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, container)
 	switch {

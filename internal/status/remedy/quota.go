@@ -26,7 +26,7 @@ func IsQuotaExceeded(err error) bool {
 	return errors.As(err, &status) && !IsDenied(err) && Quota(status.Status().Message, "") != (message.Problem{})
 }
 
-// Quota returns the problem that a resource quota rejects an object, zero if the API server's words are about something else. An empty
+// Quota returns the problem for an object that a resource quota rejects, zero if the API server's words are about something else. An empty
 // object stands for the Deployment's pods.
 func Quota(words, object string) message.Problem {
 	if _, why, found := strings.Cut(words, " is forbidden: "); found {
@@ -50,7 +50,7 @@ func Quota(words, object string) message.Problem {
 	return message.Problem{}
 }
 
-// exceededProblem returns the problem that a quota is used up, as in "few, requested: pods=1, used: pods=2, limited: pods=2".
+// exceededProblem returns the problem for a quota that is used up, as in "few, requested: pods=1, used: pods=2, limited: pods=2".
 func exceededProblem(said, object, subject string) message.Problem {
 	name, numbers, found := strings.Cut(said, ", requested: ")
 	if !found {
@@ -72,7 +72,7 @@ func requested(numbers string) []string {
 	return names
 }
 
-// exceededAdvice says what to do about a quota that does not allow more of some resources.
+// exceededAdvice returns what to do about a quota that does not allow more of some resources.
 func exceededAdvice(object string, resources []string) string {
 	compute := slices.ContainsFunc(resources, func(name string) bool { return name != "pods" && name != "count/pods" })
 	byType := func(name string) bool { return strings.HasPrefix(name, "services.") }
@@ -88,7 +88,8 @@ func exceededAdvice(object string, resources []string) string {
 	}
 }
 
-// unsetProblem returns the problem that containers do not set what a quota requires, as in "limits.cpu for: echo; limits.memory for: echo".
+// unsetProblem returns the problem for containers that do not set what a quota requires, as in "limits.cpu for: echo; limits.memory for:
+// echo".
 func unsetProblem(quota, unset, subject string) message.Problem {
 	var names, fields []string
 	for each := range strings.SplitSeq(unset, "; ") {

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// quotaResources returns the quota resources that can reject what the operator creates, with the rejected objects, empty for the
-// Deployment's pods.
+// quotaResources returns the quota resources that can reject objects of the operator. Its values are the rejected objects. An empty value
+// stands for the Deployment's pods.
 func quotaResources() map[string][]string {
 	pods := []string{"", "the Pod web-echo-1", "the pods of the check"}
 	resources := map[string][]string{"services": {"the Service x"}, "services.loadbalancers": {"the Service x"}, "services.nodeports": {"the Service x"}}
@@ -82,6 +82,6 @@ func TestIsQuotaExceeded(t *testing.T) {
 		}
 	}
 	if IsQuotaExceeded(nil) || IsQuotaExceeded(errors.New("exceeded quota: q")) {
-		t.Error("what the API server did not say is a quota")
+		t.Error("an error that is not the API server's counts as a quota")
 	}
 }

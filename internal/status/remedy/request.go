@@ -33,10 +33,10 @@ func Of(err error) message.Problem {
 	}
 }
 
-// retried says what to do about an error that may go away without an edit.
+// retried is the advice for an error that may go away without an edit.
 const retried = "The operator retries automatically."
 
-// ofRequest returns the problem that a request for a child failed.
+// ofRequest returns the problem for a failed request for a child.
 func ofRequest(request *children.RequestError) message.Problem {
 	object := fmt.Sprintf("the %s %s", request.Kind, request.Key.Name)
 	words := request.Err.Error()
@@ -66,12 +66,12 @@ func LacksPermission(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") && strings.Contains(err.Error(), " resource ")
 }
 
-// retryAdvice says what to do about an error that the operator retries.
+// retryAdvice returns what to do about an error that the operator retries.
 func retryAdvice(words string) string {
 	return first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)
 }
 
-// fieldErrors returns what the API server says about the fields of an object, without the object's name.
+// fieldErrors returns what the API server reports about the fields of an object, without the object's name.
 func fieldErrors(status apierrors.APIStatus, words string) string {
 	var all []string
 	for _, c := range causesOf(status) {
@@ -80,7 +80,8 @@ func fieldErrors(status apierrors.APIStatus, words string) string {
 	return cmp.Or(strings.Join(all, "; "), words)
 }
 
-// groupOf returns the group of spec fields that determines the children of a kind, and its type, nil for other kinds.
+// groupOf returns the path and the type of the group of spec fields that determines the children of a kind. The type is nil for other
+// kinds.
 func groupOf(kind string) (path string, group reflect.Type) {
 	switch kind {
 	case "Deployment":
@@ -122,8 +123,8 @@ func inEcho(name string) string {
 	}
 }
 
-// fieldAdvice says which fields of an Echo to change if the API server rejects fields of a child. The Echo schema cannot reject all such
-// values, because they depend on the cluster.
+// fieldAdvice returns which fields of an Echo to change if the API server rejects fields of a child. The Echo schema cannot reject all
+// invalid values, because some depend on the cluster.
 func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	path, group := groupOf(kind)
 	if group == nil {
@@ -142,7 +143,7 @@ func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	return fmt.Sprintf("Check %s of the Echo.", path)
 }
 
-// causesOf returns what the API server says about each field.
+// causesOf returns what the API server reports about each field.
 func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	if details := status.Status().Details; details != nil {
 		return details.Causes
@@ -150,8 +151,8 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	return nil
 }
 
-// fieldOf returns the name of the field in a group that determines a field of a child: the last name in its path that the group has, empty
-// if it has none. The API server capitalizes some names.
+// fieldOf returns the name of the field in a group that determines a field of a child. That is the last name in the path that the group
+// has, or an empty string if it has none of the names. The API server capitalizes some names.
 func fieldOf(group reflect.Type, path string) string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	for i, name := range slices.Backward(names) {
@@ -165,7 +166,7 @@ func fieldOf(group reflect.Type, path string) string {
 	return ""
 }
 
-// findField returns the name of a field in a group as an Echo spells it, empty if there is none.
+// findField returns the name of a field in a group in the spelling that an Echo uses, empty if there is none.
 func findField(group reflect.Type, name string) string {
 	for field := range group.Fields() {
 		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {

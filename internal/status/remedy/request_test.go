@@ -67,7 +67,7 @@ func TestOf_fields(t *testing.T) {
 		"with a capital letter": {"Service", []string{"spec.LoadBalancerSourceRanges[2]"},
 			"Change or remove spec.service.loadBalancerSourceRanges of the Echo."},
 		"an annotation of the Service": {"Service", []string{"metadata.annotations"}, "Change or remove spec.service.annotations of the Echo."},
-		"what no field of the Echo is": {"Service", []string{"spec.clusterIPs"}, "Check spec.service of the Echo."},
+		"not a field of the Echo":      {"Service", []string{"spec.clusterIPs"}, "Check spec.service of the Echo."},
 		"no field":                     {"Service", nil, "Check spec.service of the Echo."},
 		"a class":                      {"Ingress", []string{"spec.ingressClassName"}, "Change or remove spec.ingress.className of the Echo."},
 		"a certificate":                {"Ingress", []string{"spec.tls[0].secretName"}, "Change or remove spec.ingress.tlsSecretName of the Echo."},
