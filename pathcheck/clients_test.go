@@ -31,12 +31,12 @@ func clientCases() map[string]proxyCase {
 			map[string]string{"client.spoofable": "in front"}},
 		"X-Real-IP": {group, changes(forward("X-Real-Ip")), map[string]string{"client.address.by": "X-Real-Ip",
 			"client.spoofable.realIP": fact.No}},
-		"a client can strip": {group, changes(func(r *httputil.ProxyRequest) {
+		"a client can remove headers": {group, changes(func(r *httputil.ProxyRequest) {
 			if !strings.Contains(r.In.Header.Get("Connection"), "X-Real-Ip") {
 				forward("X-Real-Ip")(r)
 			}
 		}), map[string]string{"client.removable": fact.Yes}},
-		"identifiers are made": {group, changes(forward("X-Request-Id", "Traceparent")),
+		"identifiers are generated": {group, changes(forward("X-Request-Id", "Traceparent")),
 			map[string]string{"client.requestID": "replaced, else generated", "client.traceparent": "replaced, else generated"}},
 		"identifiers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Request-Id") }),
 			map[string]string{"client.requestID": fact.Dropped}},
@@ -65,13 +65,13 @@ func otherClientCases() map[string]proxyCase {
 		"an address and a port (CloudFront)": {group, set("Cloudfront-Viewer-Address", client127+":4711"), map[string]string{
 			"client.address": fact.Kept, "client.address.by": "Cloudfront-Viewer-Address",
 			"client.spoofable.cloudfrontViewerAddress": fact.No}},
-		"a header of its own (Google's load balancer)": {group, set("X-Shop-Client", client127), map[string]string{
+		"a custom header (Google's load balancer)": {group, set("X-Shop-Client", client127), map[string]string{
 			"client.address": fact.Kept, "client.address.by": "X-Shop-Client", "client.spoofable.other": fact.No}},
-		"a header of its own that clients can set": {group, unlessSet("X-Shop-Client", client127), map[string]string{
+		"a custom header that clients can set": {group, unlessSet("X-Shop-Client", client127), map[string]string{
 			"client.address.by": "X-Shop-Client", "client.spoofable.other": fact.Yes}},
 		"Fastly-Client-IP, which clients can set": {group, unlessSet("Fastly-Client-Ip", client127), map[string]string{
 			"client.address.by": "Fastly-Client-Ip", "client.spoofable.fastlyClientIP": fact.Yes}},
-		"headers of others are dropped": {group, changes(func(r *httputil.ProxyRequest) {
+		"other headers are dropped": {group, changes(func(r *httputil.ProxyRequest) {
 			for _, name := range []string{"Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Envoy-External-Address"} {
 				r.Out.Header.Del(name)
 			}

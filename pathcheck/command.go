@@ -27,8 +27,9 @@ type Command struct {
 // Flags adds the command's flags.
 func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
-	flags.StringVar(&c.address, "address", "", "the `ADDRESS` to which requests are sent, with or without a port, instead of the one from DNS")
-	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several")
+	flags.StringVar(&c.address, "address", "",
+		"the `ADDRESS` to which requests are sent, with or without a port, instead of the address from DNS")
+	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several addresses")
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
 		", ")+"; empty means all except "+strings.Join(optIn, " and "))
@@ -41,8 +42,9 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM; by default the file that --cert names")
 	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
-		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the present facts")
-	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "the maximum `DURATION` of the run, such as 90s; then it reports what it knows")
+		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
+	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute,
+		"the maximum `DURATION` of the run, such as 90s; the report contains the facts found by then")
 	flags.Func("expect", "a fact and its value, `FACT=VALUE`, such as client.address=kept or body.max=>=10Mi; can be repeated",
 		func(text string) error {
 			e, err := ParseExpectation(text)

@@ -42,7 +42,7 @@ func commandSpellings(t *testing.T) map[string]commandRow {
 		"name": {"shop/web", []commandSpelling{{" shop/web\n", "shop/web", ""}, {"shop/web/", "", "not NAMESPACE/NAME"},
 			{"echo/shop/web", "", "not NAMESPACE/NAME"}, {"Shop/Web", "", "not NAMESPACE/NAME"}, {"shop/ web", "", "not NAMESPACE/NAME"}}},
 		"groups": {"body,tls", []commandSpelling{{"body, tls,", "body,tls", ""}, {" ", "", ""}, {",", "", "names no group"}}},
-		"ca-file": {write(a.PEM), []commandSpelling{{write(byteOrderMark + a.PEM), write(a.PEM), ""}, {write(""), "", "no certificate as PEM"},
+		"ca-file": {write(a.PEM), []commandSpelling{{write(byteOrderMark + a.PEM), write(a.PEM), ""}, {write(""), "", "no PEM certificate"},
 			{write(a.PEM + b.PEM[:200]), "", "1 of its 2 blocks are not PEM"}, {write("  " + a.PEM), "", "1 of its 1 blocks are not PEM"}}},
 		"header": {"X-A: b", []commandSpelling{{"X-A:b ", "X-A: b", ""}, {"X-A", "", "is not a header"}}},
 		"header-file": {write("X-A: b\n"), []commandSpelling{{write(byteOrderMark + "X-A: b\r\n\r\n"), write("X-A: b"), ""},

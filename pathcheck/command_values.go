@@ -35,7 +35,7 @@ func parseGroups(text string) ([]string, error) {
 		}
 	}
 	if strings.TrimSpace(text) != "" && groups == nil {
-		return nil, fmt.Errorf("--groups: %q names no group: leave it empty for all that are examined by default", text)
+		return nil, fmt.Errorf("--groups: %q names no group: leave it empty for all groups that are examined by default", text)
 	}
 	return groups, nil
 }
@@ -65,7 +65,8 @@ func parseSource(text string) (netip.Addr, error) {
 	return source.Unmap(), nil
 }
 
-// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because that would be skipped.
+// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because other content would be
+// skipped.
 func readAuthorities(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

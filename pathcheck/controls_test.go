@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestRun_replacedRefusal checks that an Echo that rejects a control is not mistaken for one that allows it, even if the path replaces
-// error pages.
+// TestRun_replacedRefusal checks that an Echo that rejects a control is not mistaken for an Echo that allows the control, even if the path
+// replaces error pages.
 func TestRun_replacedRefusal(t *testing.T) {
 	address, _ := startEcho(t)
 	pages := changesResponses(func(r *http.Response) error {

@@ -27,14 +27,15 @@ func requiring(name, value string) func(string) http.Handler {
 	return refuseIf(401, func(r *http.Request) bool { return r.Header.Get(name) != value })
 }
 
-// TestRun_headers examines a path that requires headers: all groups can be tested, and the sent headers are not attributed to the path.
+// TestRun_headers examines a path that requires headers. All groups can be tested, and the report does not attribute the sent headers to
+// the path.
 func TestRun_headers(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for name, header := range map[string]Header{
-		"a token":                      {Name: "Authorization", Value: "Bearer hunter2-hunter2"},
-		"a session":                    {Name: "Cookie", Value: "session=hunter2-hunter2"},
-		"a key":                        {Name: "x-api-key", Value: "hunter2-hunter2"},
-		"a name that a probe has, too": {Name: "X-Api-Version", Value: "7"},
+		"a token":                       {Name: "Authorization", Value: "Bearer hunter2-hunter2"},
+		"a session":                     {Name: "Cookie", Value: "session=hunter2-hunter2"},
+		"a key":                         {Name: "x-api-key", Value: "hunter2-hunter2"},
+		"a name that a probe also uses": {Name: "X-Api-Version", Value: "7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +56,7 @@ func TestRun_headers(t *testing.T) {
 	}
 }
 
-// TestRun_headersOfProxies sends headers that proxies usually add: they must not be attributed to proxies.
+// TestRun_headersOfProxies sends headers that proxies usually add. The report must not attribute the headers to proxies.
 func TestRun_headersOfProxies(t *testing.T) {
 	address, _ := startEcho(t)
 	report := check(t, Options{URL: serve(t, proxyTo(address, nothing)), Groups: []string{"client", "request"}, Headers: []Header{
@@ -64,7 +65,7 @@ func TestRun_headersOfProxies(t *testing.T) {
 		"client.spoofable": fact.Yes, "request.headers.added": fact.None})
 }
 
-// TestRun_headersOnlyToTrustedServers checks that a server with a self-signed certificate gets no secret.
+// TestRun_headersOnlyToTrustedServers checks that a server with a self-signed certificate receives no secrets.
 func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 	address, _ := startEcho(t)
 	var received atomic.Int64

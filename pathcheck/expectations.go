@@ -17,7 +17,7 @@ type Expectation struct {
 // Result is the result of comparing an expectation with the facts.
 type Result struct {
 	Expectation
-	Got string `json:"got,omitempty"` // empty if the fact is not known
+	Got string `json:"got,omitempty"` // empty if the fact is unknown
 	OK  bool   `json:"ok"`
 }
 
@@ -39,7 +39,7 @@ func ParseExpectation(text string) (Expectation, error) {
 	return e, nil
 }
 
-// bound returns the number in an expectation that has one, and whether it is a lower or an upper bound.
+// bound returns the number in an expectation that is a bound, and whether the bound is lower or upper.
 func (e Expectation) bound() (number string, isLeast, ok bool) {
 	if number, ok := strings.CutPrefix(e.Want, ">="); ok {
 		return number, true, true

@@ -27,10 +27,10 @@ func TestParseExpectation(t *testing.T) {
 	for _, text := range []string{"", "a", "a=", "=b", "a b=c", "a=>=many", "a=<=", "a=>10Mi", "a=< 3", "a=>=10MiKi", "a=>=10sKi",
 		"a=<=many s", "a=>=99999999999"} {
 		if e, err := ParseExpectation(text); err == nil {
-			t.Errorf("%q is taken for %v", text, e)
+			t.Errorf("%q is parsed as %v", text, e)
 		}
 	}
 	if got := (Expectation{"b", fact.Kept}).judge(&Report{}); got.OK || got.Got != "" {
-		t.Errorf("a fact that is not known: %+v", got)
+		t.Errorf("an unknown fact: %+v", got)
 	}
 }

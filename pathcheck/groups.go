@@ -42,7 +42,7 @@ func groups() []group {
 	}
 }
 
-// GroupNames returns the names of all groups, and the names of those that are examined only if they are named.
+// GroupNames returns the names of all groups, and the names of the groups that are examined only if they are named.
 func GroupNames() (all, optIn []string) {
 	for _, each := range groups() {
 		all = append(all, each.name)

@@ -32,7 +32,7 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
-// TestFactTable_hasOnlyFactsOfReports checks that a function of a group reports each fact of the table.
+// TestFactTable_hasOnlyFactsOfReports checks that each fact in the table is reported by the function of a group.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder
 	for _, room := range []string{"requests", "responses"} {
@@ -49,7 +49,7 @@ func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	for _, each := range FactTable() {
 		name := each.Name
 		if strings.HasPrefix(name, "latency") {
-			name = name[:strings.LastIndex(name, ".")] // the quantile is added to it
+			name = name[:strings.LastIndex(name, ".")] // the quantile is appended to the name
 		}
 		if !strings.Contains(code.String(), `"`+name+`"`) {
 			t.Errorf("no group reports %s", each.Name)
@@ -87,7 +87,7 @@ func TestGroupNames_areDocumented(t *testing.T) {
 		t.Errorf("docs/reference/pathcheck.md has rows for the groups\n%v, but pathcheck has\n%v", rows, all)
 	}
 	if want := fmt.Sprintf("| `groups` | all but `%s` |", strings.Join(optIn, "` and `")); !strings.Contains(page, want) {
-		t.Errorf("docs/reference/pathcheck.md does not have %s", want)
+		t.Errorf("docs/reference/pathcheck.md does not contain %s", want)
 	}
 }
 

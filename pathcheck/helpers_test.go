@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// client127 is the address from which tests send, so that it differs from the proxies' address.
+// client127 is the address from which tests send requests. It differs from the address of the proxies.
 const client127 = "127.0.0.9"
 
 var programFolder string

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestRun_strangers sends requests to servers that are not Echoes: each gets only one request.
+// TestRun_strangers examines servers that are not Echoes. Each server must receive only one request.
 func TestRun_strangers(t *testing.T) {
 	other, _ := startEcho(t, "SERVICE_NAME=other")
 	for name, h := range map[string]http.HandlerFunc{
@@ -33,7 +33,7 @@ func TestRun_strangers(t *testing.T) {
 			w.Header()[proof.ResponseHeader] = r.Header[proof.RequestHeader]
 		},
 		"another Echo": proxyTo(other, nothing).ServeHTTP,
-		"a proof of later": func(w http.ResponseWriter, _ *http.Request) {
+		"an invalid proof": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(proof.ResponseHeader, strings.Repeat("0", 64))
 		},
 	} {
@@ -50,8 +50,8 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters examines servers that prove once that they are an Echo, and then respond as something else. Each group must end with
-// the first such response, and a plain request that confirms it.
+// TestRun_deserters examines servers that prove once that they are an Echo, and then respond as something else. Each group must end after
+// the first such response, and after a plain request that confirms it.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
@@ -65,7 +65,7 @@ func TestRun_deserters(t *testing.T) {
 			}))
 			report := check(t, Options{URL: url})
 			if most := proven + 2*int64(len(groups())); received.Load() > most {
-				t.Errorf("after %d proofs it received %d requests, want at most %d", proven, received.Load(), most)
+				t.Errorf("after %d proofs the server received %d requests, want at most %d", proven, received.Load(), most)
 			}
 			if len(report.NotTested) == 0 || report.Requests > wire.MaxRequests {
 				t.Errorf("the report is %+v", report)
@@ -81,7 +81,7 @@ func prove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// provenHeader reads a request and returns the beginning of a response that proves to come from an Echo.
+// provenHeader reads a request and returns the beginning of a response with the proof that it comes from an Echo.
 func provenHeader(c net.Conn) string {
 	buffer := make([]byte, 64<<10)
 	n, err := c.Read(buffer)
@@ -94,8 +94,8 @@ func provenHeader(c net.Conn) string {
 	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
 }
 
-// TestRun_hostileServers examines servers that prove that they are an Echo and then attack the client: the report must come in time, and
-// memory must be bounded.
+// TestRun_hostileServers examines servers that prove that they are an Echo and then attack the client. The run must end in time, and its
+// memory use must be bounded.
 func TestRun_hostileServers(t *testing.T) {
 	const megabyte = 1 << 20
 	endless := func(c net.Conn, piece string, bytes int) {
@@ -154,7 +154,7 @@ func TestRun_hostileServers(t *testing.T) {
 			stop()
 			if took > 10*deadline || report.Bytes > wire.MaxBytes || report.Requests > wire.MaxRequests || report.Problem == "" &&
 				len(report.NotTested) == 0 {
-				t.Errorf("it took %s; the report is %+v", took, report)
+				t.Errorf("the run took %s; the report is %+v", took, report)
 			}
 			if len(report.Verdict()) > 4000 {
 				t.Errorf("the verdict has %d bytes", len(report.Verdict()))
@@ -173,7 +173,7 @@ func drip(c net.Conn) {
 	}
 }
 
-// watchMemory fails the test if the process takes more memory than allowed before the returned function is called.
+// watchMemory fails the test if the process uses more memory than allowed before the returned function is called.
 func watchMemory(t *testing.T, most uint64) (stop func()) {
 	t.Helper()
 	runtime.GC()
@@ -197,12 +197,12 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 	return func() {
 		close(ended)
 		if peak := <-done; peak > before.HeapInuse+most {
-			t.Errorf("it took %d MiB of memory", (peak-before.HeapInuse)>>20)
+			t.Errorf("the run used %d MiB of memory", (peak-before.HeapInuse)>>20)
 		}
 	}
 }
 
-// TestRun_deadline ends a run at its deadline: the report must contain the facts that are known by then.
+// TestRun_deadline ends a run at its deadline. The report must contain the facts that are known by then.
 func TestRun_deadline(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy := proxyTo(address, nothing)

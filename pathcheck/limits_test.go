@@ -22,19 +22,19 @@ func TestRun_limits(t *testing.T) {
 	}{
 		"no limit of the path": {"", changes(nothing), map[string]string{"request.headers.size": "31Ki", "request.headers.size.by": "Echo",
 			"request.headers.number": "80", "request.headers.number.by": "Echo", "request.url.size": "7Ki", "request.url.size.by": "Echo"}},
-		"an Echo that takes less": {small, changes(nothing), map[string]string{"request.headers.size": "12Ki",
+		"an Echo with a lower limit": {small, changes(nothing), map[string]string{"request.headers.size": "12Ki",
 			"request.headers.size.by": "Echo"}},
-		"an Echo that takes more": {large, changes(nothing), map[string]string{"request.headers.size": "63Ki",
+		"an Echo with a higher limit": {large, changes(nothing), map[string]string{"request.headers.size": "63Ki",
 			"request.headers.size.by": fact.None}},
 		"HTTP/2 to the Echo": {"", overHTTP2, map[string]string{"request.headers.size": "31Ki", "request.headers.size.by": "Echo",
 			"request.url.size.by": "Echo"}},
-		"16 KiB, as many load balancers": {"", refuseIf(400, longer(16<<10)), map[string]string{"request.headers.size": "16Ki",
+		"16 KiB, as in many load balancers": {"", refuseIf(400, longer(16<<10)), map[string]string{"request.headers.size": "16Ki",
 			"request.headers.size.by": "proxy"}},
 		"the status of the Echo": {"", refuseIf(431, longer(24<<10)), map[string]string{"request.headers.size": "24Ki",
 			"request.headers.size.by": "proxy"}},
-		"48 KiB before an Echo that takes more": {large, refuseIf(431, longer(48<<10)), map[string]string{"request.headers.size": "48Ki",
+		"48 KiB before an Echo with a higher limit": {large, refuseIf(431, longer(48<<10)), map[string]string{"request.headers.size": "48Ki",
 			"request.headers.size.by": "proxy"}},
-		"headers of the path use up the limit of the Echo": {"", changes(func(r *httputil.ProxyRequest) {
+		"headers from the path use up the Echo's limit": {"", changes(func(r *httputil.ProxyRequest) {
 			r.Out.Header.Set("X-Amzn-Oidc-Data", strings.Repeat("x", 9<<10))
 		}), map[string]string{"request.headers.size": "16Ki", "request.headers.size.by": "Echo"}},
 		"pages for all errors": {"", changesResponses(func(r *http.Response) error {

@@ -52,7 +52,7 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestRunGroups_unfinished checks which reasons may not apply to another run.
+// TestRunGroups_unfinished checks which errors leave work for another run.
 func TestRunGroups_unfinished(t *testing.T) {
 	k := &run.Known{Plain: &wire.Response{}}
 	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),

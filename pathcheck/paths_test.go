@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
-// proxyCase is a proxy that makes one change, and the facts that this changes.
+// proxyCase is a proxy that makes one change, and the facts that depend on the change.
 type proxyCase struct {
 	groups []string
 	proxy  func(address string) http.Handler
@@ -87,7 +87,7 @@ func requestCases() map[string]proxyCase {
 func bodyCases() map[string]proxyCase {
 	body, response := []string{"body"}, []string{"response"}
 	return map[string]proxyCase{
-		"bodies as they are": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": fact.Kept,
+		"unchanged bodies": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": fact.Kept,
 			"body.request": "streamed", "body.range": fact.Kept}},
 		"a limit of 1 MiB": {body, refuseIf(413, func(r *http.Request) bool { return r.ContentLength > 1<<20 }),
 			map[string]string{"body.max": "1Mi"}},
@@ -101,7 +101,7 @@ func bodyCases() map[string]proxyCase {
 		"Expect is refused": {body, refuseIf(417, func(r *http.Request) bool { return r.Header.Get("Expect") != "" }),
 			map[string]string{"body.expect": "refused 417"}},
 
-		"responses as they are": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": fact.Kept,
+		"unchanged responses": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": fact.Kept,
 			"response.headers.removed": fact.None, "response.headers.added": fact.None,
 			"response.headers.changed": fact.None, "response.compression": fact.None, "response.cached": fact.No, "response.earlyHints": fact.Kept}},
 		"responses are held": {response, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
@@ -139,13 +139,13 @@ func TestRun_cacheOfAll(t *testing.T) {
 	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
 		Expect: []Expectation{{"client.spoofable", fact.No}}})
 	if report.OK() {
-		t.Error("it says that no one can spoof an address, and does not know")
+		t.Error("the report claims that no one can spoof an address, but this is unknown")
 	}
 	expectFacts(t, report, map[string]string{"client.spoofable": "refused cached", "client.requestID": "refused cached",
 		"request.query": fact.Kept})
 }
 
-// TestRun_oneChangeInThePath examines proxies that make one change each: the facts must reveal it.
+// TestRun_oneChangeInThePath examines proxies that make one change each. The facts must reveal the change.
 func TestRun_oneChangeInThePath(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for _, cases := range []map[string]proxyCase{requestCases(), clientCases(), otherClientCases(), bodyCases()} {

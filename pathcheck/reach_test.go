@@ -47,8 +47,8 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	})
 }
 
-// TestRun_silence checks that the verdict reports what gave no response, and that the Service is queried even if the URL uses up the
-// deadline.
+// TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
+// URL uses up the deadline.
 func TestRun_silence(t *testing.T) {
 	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})
@@ -58,6 +58,6 @@ func TestRun_silence(t *testing.T) {
 	}
 	report = check(t, Options{URL: open, Service: silent})
 	if v, err := pathverdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
-		t.Errorf("%v: the verdict on a stranger is %+v", err, v)
+		t.Errorf("%v: the verdict on another server is %+v", err, v)
 	}
 }

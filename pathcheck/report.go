@@ -11,15 +11,15 @@ import (
 )
 
 type (
-	// Fact is something that the path does to requests or responses.
+	// Fact describes something that the path does to requests or responses.
 	Fact = fact.Fact
 	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
 	NotTested = fact.NotTested
-	// Definition is what a fact says.
+	// Definition is the meaning of a fact.
 	Definition = fact.Definition
 )
 
-// FactTable returns what all facts say.
+// FactTable returns the definitions of all facts.
 func FactTable() []Definition { return fact.Table() }
 
 // Report is the result of a run.
@@ -51,7 +51,7 @@ type From struct {
 }
 
 func newReport(o *Options, t *wire.Target) *Report {
-	host, _ := os.Hostname() // empty if it is not known
+	host, _ := os.Hostname() // empty if unknown
 	r := &Report{Version: o.Version, URL: o.URL, Address: t.Dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
 		groups: o.Groups,
 		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}

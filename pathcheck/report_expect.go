@@ -10,8 +10,8 @@ import (
 // maxPinned is the maximum number of expectations in an Echo's check.
 const maxPinned = 64
 
-// WriteExpect writes a check for an Echo that expects the path to stay as it is: the facts, and the groups if any were selected. It lists
-// what was not tested in comments.
+// WriteExpect writes a check for an Echo that expects the path to stay unchanged. The check contains the facts, and the groups if any were
+// selected. Its comments list the facts and groups that were not tested.
 func (r *Report) WriteExpect(w io.Writer) error {
 	pinned := r.pinned()
 	switch {
@@ -30,13 +30,13 @@ func (r *Report) WriteExpect(w io.Writer) error {
 	}
 	b.WriteString("expect:\n")
 	for _, each := range pinned {
-		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // Go and YAML quote printable ASCII in the same manner
+		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // Go and YAML quote printable ASCII in the same way
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// pinned returns the expectations that the present facts meet. It omits facts that differ between runs, and values that no expectation can
+// pinned returns the expectations that the current facts meet. It omits facts that differ between runs, and values that no expectation can
 // have, such as a string from a server that begins with >=.
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation

@@ -55,7 +55,7 @@ func TestReport_WriteText(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict checks that a verdict fits into a termination message, and what remains of a report that is too long.
+// TestReport_Verdict checks that a verdict fits into a termination message, and which parts of a report it contains.
 func TestReport_Verdict(t *testing.T) {
 	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
 		"many facts": {Facts: fullReport().Facts}} {
@@ -100,7 +100,7 @@ func TestReport_pinned(t *testing.T) {
 	names, coarse := map[string]bool{}, 0
 	for _, each := range first.Facts {
 		if names[each.Name] {
-			t.Errorf("%s is there twice", each.Name)
+			t.Errorf("%s occurs twice", each.Name)
 		}
 		if names[each.Name] = true; !each.Detail {
 			coarse++
@@ -110,7 +110,7 @@ func TestReport_pinned(t *testing.T) {
 		t.Errorf("%d of %d facts can be pinned; not tested: %v", len(pinned), coarse, first.NotTested)
 	}
 	if first.Requests > wire.MaxRequests*2/3 || first.Bytes > wire.MaxBytes*9/10 {
-		t.Errorf("it has sent %d requests and %d bytes", first.Requests, first.Bytes)
+		t.Errorf("the run sent %d requests and %d bytes", first.Requests, first.Bytes)
 	}
 	second := check(t, Options{URL: "https://" + secure, Expect: first.pinned()})
 	if !second.OK() || len(second.Expected) != coarse {

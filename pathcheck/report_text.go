@@ -41,7 +41,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, fact.Printable(each.Want), each.text())
 		title = ""
 	}
-	_ = table.Flush() // the buffer takes everything
+	_ = table.Flush() // writing to the buffer never fails
 	_, err := w.Write(b.Bytes())
 	return err
 }

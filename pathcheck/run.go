@@ -23,7 +23,7 @@ type Options struct {
 	Direct  string     // the URL of the same Echo without the proxies in the path, to compare latencies; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
-	Groups  []string   // the groups to examine; empty means all except those that disturb pods or take long
+	Groups  []string   // the groups to examine; empty means all except groups that disturb pods or take long
 	CA      []byte     // PEM of certificates that are trusted in addition to the roots of browsers
 	Headers []Header   // sent with each request to the URL, for paths that require them; no report contains their values
 	Expect  []Expectation
@@ -45,7 +45,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		return nil, err
 	}
 	if len(o.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(o.CA) {
-		return nil, errors.New("the file of certificates has no certificate in PEM")
+		return nil, errors.New("the certificate file contains no PEM certificate")
 	}
 	for _, url := range []string{o.Direct, o.Service} {
 		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {

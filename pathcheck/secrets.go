@@ -12,8 +12,8 @@ import (
 
 const (
 	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter one is hidden only as a
-	// whole word, because it can occur in other words by chance. A string shorter than shortSecret does not count as a secret: texts such as 1
-	// or true occur everywhere.
+	// whole word, because it can occur in other words by chance. A string shorter than shortSecret does not count as a secret, because texts
+	// such as 1 or true occur everywhere.
 	longSecret, shortSecret = 8, 4
 
 	hidden = "[hidden]"
@@ -104,8 +104,8 @@ func endsInWord(text string) bool {
 	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
 }
 
-// hide removes secrets from a report, no matter what servers have sent back. It keeps a fact's value that is a short word, because such a
-// value comes from this program.
+// hide removes secrets from a report, no matter what servers have sent back. It keeps fact values that are short words, because they come
+// from this program.
 func (r *Report) hide(s secrets) {
 	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
 	r.Problem = s.hide(r.Problem)

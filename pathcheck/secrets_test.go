@@ -110,7 +110,7 @@ func expectNoSecrets(t *testing.T, report *Report) {
 			found = found || strings.Contains(line, hidden)
 		}
 		if !found && format != "expect" {
-			t.Errorf("%s hides nothing, so that nothing was sent back", format)
+			t.Errorf("%s hides nothing, so nothing was sent back", format)
 		}
 	}
 	if strings.Contains(string(report.Verdict()), marker) {
@@ -118,7 +118,7 @@ func expectNoSecrets(t *testing.T, report *Report) {
 	}
 }
 
-// TestRun_problemsHaveNoSecrets checks what reports contain about servers that are not Echoes.
+// TestRun_problemsHaveNoSecrets checks the reports about servers that are not Echoes.
 func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	for name, header := range secretHeaders() {
 		report := check(t, Options{URL: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -45,7 +45,7 @@ func TestRun_services(t *testing.T) {
 		"no retries":                      {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
 		"retries of GET":                  {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
 		"a proxy that stops after errors": {[]string{"outlierDetection"}, outlierDetecting, map[string]string{"outlierDetection": "all"}},
-		"a proxy that goes on":            {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": fact.None}},
+		"a proxy that ignores errors":     {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": fact.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func overHTTP2(address string) http.Handler {
 	return proxy
 }
 
-// changeAccept responds to WebSocket handshakes with the value for another request.
+// changeAccept sets Sec-WebSocket-Accept in responses to the value for another request.
 func changeAccept(r *http.Response) error {
 	if r.StatusCode == http.StatusSwitchingProtocols {
 		r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -222,7 +222,7 @@ func writeCertificate(t *testing.T, folder string) []byte {
 	return data
 }
 
-// TestRun_settingsOfTheEcho examines Echoes that reveal less.
+// TestRun_settingsOfTheEcho examines Echoes with settings that make them reveal less.
 func TestRun_settingsOfTheEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ   string
@@ -234,7 +234,7 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
 			map[string]string{"client.address": fact.Kept, "response.headers.removed": fact.None}},
 		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept}},
-		"its own status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
+		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},
 	} {
 		t.Run(name, func(t *testing.T) {

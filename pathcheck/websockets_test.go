@@ -41,7 +41,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 		"two lines":              {ofHandshake("X-Forwarded-Proto", "wss", "ws"), "list"},
 		"Forwarded":              {ofHandshake("Forwarded", "for=10.0.0.1;proto=wss, for=10.0.0.2;proto=http"), "wss"},
 		"handshakes are refused": {refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), "refused 403"},
-		"by the path of the WebSocket": {changes(func(r *httputil.ProxyRequest) {
+		"for the path of the WebSocket": {changes(func(r *httputil.ProxyRequest) {
 			if r.In.URL.Path == "/-/ws" {
 				r.Out.Header.Set("X-Forwarded-Proto", "wss")
 			}
@@ -126,7 +126,7 @@ func serveHTTP2(c net.Conn, r io.Reader, settings []http2.Setting, respond func(
 	}
 	framer := http2.NewFramer(c, r)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	_ = framer.WriteSettings(settings...) // if it fails, the next read fails, too
+	_ = framer.WriteSettings(settings...) // if this fails, the next read fails, too
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
-// healthcheckTimeout is the time that the healthcheck command waits.
+// healthcheckTimeout is the maximum time that the healthcheck command takes.
 const healthcheckTimeout = 2 * time.Second
 
 // healthcheck returns an error with the reason if the server with these settings is not ready. It is a command because a container engine
-// runs its health check inside the container, whose image has no other program.
+// runs health checks inside the container, and the image contains no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
 	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {
@@ -39,7 +39,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	return nil
 }
 
-// localAddresses returns the addresses at which a server that listens on an address can be reached from the same machine.
+// localAddresses returns the addresses at which clients on the same machine can reach a server that listens on an address.
 func localAddresses(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -51,7 +51,8 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts. If none does, it returns the error for the first address, which is in use more often.
+// dialAny connects to the first address that accepts a connection. If none does, it returns the error for the first address, which is used
+// more often.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {
@@ -66,8 +67,8 @@ func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	return nil, first
 }
 
-// readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, which would make the program larger for one
-// line.
+// readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, because reading one line does not justify a
+// larger program.
 func readyz(ctx context.Context, connection net.Conn) (string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := connection.SetDeadline(deadline); err != nil {

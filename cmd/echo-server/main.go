@@ -32,7 +32,7 @@ func main() {
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
-// exitOn prints an error, if there is one, and exits the process with a code. A request for the help or the version is not an error.
+// exitOn prints an error, if there is one, and exits the process with a code. A request for help or the version is not an error.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:

@@ -1,4 +1,4 @@
-// The kubectl plugin for Echoes: it reports what is wrong with them, and sends requests to them.
+// kubectl-echo is the kubectl plugin for Echoes. It reports what is wrong with Echoes, and sends requests to them.
 package main
 
 import (
@@ -14,6 +14,6 @@ import (
 var version = "dev"
 
 func main() {
-	klog.SetLogger(logr.Discard()) // the plugin prints errors itself, so that library logs would only be noise
+	klog.SetLogger(logr.Discard()) // the plugin prints errors itself, so library logs would only be noise
 	os.Exit(kubectlecho.Run(version, os.Args, os.Stdout, os.Stderr))
 }

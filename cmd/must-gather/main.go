@@ -1,5 +1,5 @@
 // gather collects data for diagnosing problems with the Echo Operator and its Echoes. It is /usr/bin/gather in the image for `oc adm
-// must-gather --image`, and also works with kubectl's kubeconfig.
+// must-gather --image`, and also runs outside the cluster with kubectl's kubeconfig.
 package main
 
 import (

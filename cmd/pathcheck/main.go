@@ -1,5 +1,5 @@
 // pathcheck determines what the path to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends
-// requests to a URL that leads to an Echo, and compares what arrived with what was sent.
+// requests to a URL that leads to an Echo, and compares each request as sent with the request as received.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not met or no Echo responds, 2 for an
-// error. With a verdict, the code is 0 once the verdict has been written.
+// run executes a command line and returns the exit code: 0 0 if all expectations are met, 1 if an expectation is not met or no Echo
+// responds, and 2 for an error. If a verdict is requested, the code is 0 once the verdict is written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
@@ -39,13 +39,13 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	verdict := flags.String("verdict-file", "",
 		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then always 0")
 	flags.StringVar(&command.OwnService, "own-service", "",
-		"the `URL` of the Echo's Service, queried once if the main URL gives no response at all; the verdict reports what was silent")
+		"the `URL` of the Echo's Service, queried once if the main URL gives no response at all; the verdict reports which was silent")
 	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0
 	}
 	if err == nil && flags.NArg() != 1 {
-		err = &commandline.UsageError{Usage: usage, Err: errors.New("it requires one URL")}
+		err = &commandline.UsageError{Usage: usage, Err: errors.New("one URL is required")}
 	}
 	if err == nil {
 		var report *pathcheck.Report
@@ -53,7 +53,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 			if code := finish(report, *verdict, stderr); code != 0 || ctx.Err() == nil || *verdict != "" {
 				return code
 			}
-			err = errors.New("interrupted, the report is not complete")
+			err = errors.New("interrupted; the report is not complete")
 		}
 	}
 	commandline.Report(stderr, "pathcheck", err)

@@ -19,8 +19,8 @@ func execute(t *testing.T, arguments ...string) (code int, stdout, stderr string
 
 func TestCommandLinesThatAreNotValid(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                   "it requires one URL",
-		"http://a http://b":                  "it requires one URL",
+		"":                                   "one URL is required",
+		"http://a http://b":                  "one URL is required",
 		"--unknown http://a":                 "unknown flag: --unknown",
 		"--output=xml http://a":              `--output: "xml" is not text, json, html or expect`,
 		"--groups=a http://a":                `unknown group "a": the groups are request, client, tls`,
@@ -29,7 +29,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"--deadline=0s http://a":             "--deadline: 0s is not longer than 0s",
 		"--source=x http://a":                "--source: ",
 		"--ca-file=/nowhere http://a":        "--ca-file: open /nowhere",
-		"--ca-file=main.go http://127.0.0.1": "--ca-file: main.go: it contains no certificate as PEM",
+		"--ca-file=main.go http://127.0.0.1": "--ca-file: main.go: it contains no PEM certificate",
 		"http://a:65536":                     `"http://a:65536" is not a URL such as`,
 		"--direct=x http://a":                `"x" has no scheme: write http://x or https://x`,
 		"--own-service=x http://a":           `--own-service: "x" has no scheme: write http://x or https://x`,
@@ -40,7 +40,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"localhost":                          `"localhost" has no scheme: write http://localhost or`,
 		"http://a --expect a":                "is not an expectation such as client.address=kept",
 		"http://a --unknown":                 "unknown flag: --unknown",
-		"http://a --groups body --expect a=b http://b": "it requires one URL",
+		"http://a --groups body --expect a=b http://b": "one URL is required",
 		"-H X-Key:hunter2 -H hunter2 http://a":         "--header: number 2 is not a header such as 'X-Api-Key: value', in quotes",
 		"--header X-Key: http://a":                     "--header: number 1 is not a header",
 		"-H X-Key: hunter2":                            "--header: number 1 is not a header",
@@ -53,7 +53,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(line)...)
 		if strings.Contains(stderr, "hunter2") {
-			t.Errorf("%s: the error has a value of a header: %s", line, stderr)
+			t.Errorf("%s: the error contains a header's value: %s", line, stderr)
 		}
 		said := strings.TrimPrefix(stderr, "Usage: pathcheck [flags] URL\n")
 		if code != 2 || stdout != "" || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
@@ -61,7 +61,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		}
 	}
 	if code, stdout, _ := execute(t, "--help"); code != 0 || !strings.Contains(stdout, "-expect") {
-		t.Errorf("the help is %d, %s", code, stdout)
+		t.Errorf("--help exits with %d, and prints %s", code, stdout)
 	}
 }
 
@@ -83,6 +83,6 @@ func TestNoEcho(t *testing.T) {
 		t.Errorf("the verdict is %s, %v", verdict, err)
 	}
 	if code, _, stderr := execute(t, "--verdict-file=/nowhere/verdict", server.URL); code != 2 || stderr == "" {
-		t.Errorf("without a place for the verdict the exit code is %d, %s", code, stderr)
+		t.Errorf("if the verdict cannot be written, the exit code is %d, %s", code, stderr)
 	}
 }

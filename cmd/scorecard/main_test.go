@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
-// TestMainPrintsAResult checks that only a result is printed, even if the test cannot run: scorecard reads the whole output.
+// TestMainPrintsAResult checks that only a result is printed, even if the test cannot run, because scorecard parses the whole output.
 func TestMainPrintsAResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")
@@ -38,7 +38,7 @@ func TestMainPrintsAResult(t *testing.T) {
 		}
 		r := printed.Results[0]
 		if r.Name != want || r.State != "error" || len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "/bundle") {
-			t.Errorf("%s: the result is %+v, want an error of the test %q that there is no bundle", arguments, r, want)
+			t.Errorf("%s: the result is %+v, want an error of the test %q about the missing bundle", arguments, r, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestSettings_pair(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
-	const noPair = "keys tls.crt and tls.key are not a certificate and its private key as PEM: "
+	const noPair = "keys tls.crt and tls.key are not a PEM certificate and its private key: "
 	for name, c := range map[string]struct {
 		files  map[string]string
 		client string
@@ -42,11 +42,11 @@ func TestSettings_pair(t *testing.T) {
 			"key ca.crt is missing: spec.tls.clientCertificate Require needs it"},
 		"Request without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequest, ""},
 		"Request with a bad authority": {echotest.SecretKeys(first, "x"), ClientCertificateRequest,
-			"key ca.crt: it contains no certificate as PEM"},
+			"key ca.crt: it contains no PEM certificate"},
 		"Require with an empty authority": {map[string]string{certificateFile: first.Certificate, keyFile: first.Key, authorityFile: ""},
-			ClientCertificateRequire, "key ca.crt: it contains no certificate as PEM"},
+			ClientCertificateRequire, "key ca.crt: it contains no PEM certificate"},
 		"Require with a half of an authority": {echotest.SecretKeys(first, a.PEM+a.PEM[:200]), ClientCertificateRequire,
-			"key ca.crt: 1 of its 2 blocks are not PEM: each line -----BEGIN and -----END is complete and not indented"},
+			"key ca.crt: 1 of its 2 blocks are not PEM: each -----BEGIN and -----END line must be complete and not indented"},
 		"the authority first": {echotest.SecretKeys(echotest.Issued{Certificate: a.PEM + first.Certificate, Key: first.Key}, ""),
 			ClientCertificateNone,
 			"key tls.crt: the certificate of the key is not the first one, but number 2: put it before its authorities"},

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers holds the informers of all objects that the operator watches, by what each one holds.
+// Informers holds the informers for all objects that the operator watches, keyed by the type of the objects.
 type Informers map[string]cache.Informer
 
-// NewInformers makes the caches hold all watched objects as soon as they start. The controllers would request most of them only when the
-// process leads.
+// NewInformers makes the caches hold all watched objects as soon as they start. Without it, the controllers would request most objects only
+// after the process becomes the leader.
 func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
 	all := Informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// informer is an informer that knows only whether it is filled.
+// informer is a fake informer that reports only whether it is filled.
 type informer struct {
 	cache.Informer
 	filled bool

@@ -30,7 +30,7 @@ type Watched struct {
 	TLS map[client.Object]cache.ByObject
 }
 
-// Objects returns an empty object of each kind that the manager's cache holds, except the ones in TLS, which openshift.TLSProfile watches.
+// Objects returns an empty object of each kind that the manager's cache holds, except the kinds in TLS, which openshift.TLSProfile watches.
 func (w Watched) Objects() []client.Object {
 	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {
@@ -42,8 +42,8 @@ func (w Watched) Objects() []client.Object {
 	return objects
 }
 
-// Options makes the cache keep only objects that the operator created, without the fields that it does not read. Of foreign PodMonitors,
-// the cache keeps only the identity. missed is called when the cluster no longer serves a watched kind.
+// Options makes the cache keep only objects that the operator created, without the fields that the operator does not read. The cache keeps
+// only the identity of foreign PodMonitors. missed is called when the cluster no longer serves a watched kind.
 func Options(namespaces []string, watched Watched, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -62,7 +62,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		// There is no label selector: it would hide a PodMonitor that lost its labels and is no longer desired. A cluster has few.
+		// There is no label selector: it would hide a PodMonitor that lost its labels and is no longer desired. A cluster has few PodMonitors.
 		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
@@ -83,7 +83,7 @@ func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options
 	}
 }
 
-// namespaceConfigs returns the namespaces that a cache watches, nil for all.
+// namespaceConfigs returns the namespaces that a cache watches, or nil for all namespaces.
 func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	if len(namespaces) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	selected := 0
 	for object, by := range options.ByObject {
 		switch object.(type) {
-		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the last are PodMonitors
+		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // unstructured objects are PodMonitors
 			continue
 		}
 		selected++
@@ -38,7 +38,7 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	}
 }
 
-// allServed returns what the operator watches in a cluster that serves all optional kinds.
+// allServed returns the kinds that the operator watches in a cluster that serves all optional kinds.
 func allServed() Watched {
 	all := Watched{Served: children.Served{routing.GatewayKind: true}, PodMonitors: true}
 	for kind := range desired.OptionalKinds() {
@@ -47,8 +47,8 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options, without which the cache would keep all of its objects,
-// and that no other kind has any: a kind that is not served cannot be listed.
+// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options. Without options, the cache would keep all objects of the
+// kind. No other kind may have options, because a kind that is not served cannot be listed.
 func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string

@@ -2,10 +2,11 @@ package caches
 
 import "context"
 
-// Synced is a channel and a runnable. A manager starts it when the manager's caches are filled, which closes the channel.
+// Synced is a channel that is also a runnable. A manager starts the runnable once its caches are filled, and this closes the channel.
 //
-// A manager does not stop earlier. If its context ends, it still waits for its caches, and uses a whole core meanwhile:
-// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It does not hold the lease yet, so no replica has to wait for it.
+// A manager cannot stop before that. If its context ends, it still waits for its caches, and uses a whole core in the meantime:
+// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. The manager does not hold the lease yet, so no other replica must wait for
+// it.
 type Synced chan struct{}
 
 // Start implements manager.Runnable.
@@ -14,7 +15,7 @@ func (c Synced) Start(context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable. Processes that are not the leader fill their caches, too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. Replicas that are not the leader fill their caches, too.
 func (Synced) NeedLeaderElection() bool { return false }
 
 // Then calls a function when the caches are filled.

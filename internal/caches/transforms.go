@@ -48,7 +48,7 @@ func stripChild(object any) (any, error) {
 	return object, nil
 }
 
-// ownFields returns the entries for what the operator applied.
+// ownFields returns the entries for the fields that the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) })
 }

@@ -75,11 +75,11 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 	if echopod.AcceptsPods(stripped) ||
 		!slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
-		t.Error("the problems of the node are lost")
+		t.Error("the node's problems are missing")
 	}
 }
 
-// TestStripPodKeepsWhatTheOperatorReads checks pods with random fields, whose texts are the ones that Kubernetes writes.
+// TestStripPodKeepsWhatTheOperatorReads checks pods that have random fields and the texts that Kubernetes writes.
 func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled",
 		"Error", string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled),
@@ -108,7 +108,7 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 			echopod.IsCompanion(full) != echopod.IsCompanion(stripped) || echopod.IsEchoPod(full) != echopod.IsEchoPod(stripped) ||
 			echopod.HasEnded(full) != echopod.HasEnded(stripped) ||
 			full.Annotations[v1.AppliedHashAnnotation] != stripped.Annotations[v1.AppliedHashAnnotation] || full.UID != stripped.UID {
-			t.Fatalf("it reads something else of\n%+v\n%+v", full, stripped)
+			t.Fatalf("the operator reads different data from\n%+v\n%+v", full, stripped)
 		}
 	}
 	if len(states) < 4 {

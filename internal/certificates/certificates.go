@@ -13,14 +13,14 @@ import (
 
 const (
 	kind = "CERTIFICATE"
-	// byteOrderMark is what some editors put at the start of a file. Before the first block, it would hide that block.
+	// byteOrderMark is the mark that some editors write at the start of a file. In front of the first block, it would hide that block.
 	byteOrderMark = "\xef\xbb\xbf"
 )
 
 // IsEmpty reports whether a file contains only whitespace.
 func IsEmpty(file []byte) bool { return len(bytes.TrimSpace(withoutMark(file))) == 0 }
 
-// Parse returns the certificates of a file, at least one.
+// Parse returns the certificates in a file, and an error if there are none.
 func Parse(file []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	blocks, rest := 0, withoutMark(file)
@@ -44,11 +44,11 @@ func Parse(file []byte) ([]*x509.Certificate, error) {
 		all = append(all, each)
 	}
 	if blocks != begun {
-		return nil, fmt.Errorf("%d of its %d blocks are not PEM: each line -----BEGIN and -----END is complete and not indented",
+		return nil, fmt.Errorf("%d of its %d blocks are not PEM: each -----BEGIN and -----END line must be complete and not indented",
 			begun-blocks, begun)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("it contains no certificate as PEM")
+		return nil, errors.New("it contains no PEM certificate")
 	}
 	return all, nil
 }
@@ -71,7 +71,7 @@ func Pair(certificates, key []byte) (tls.Certificate, error) {
 	key = withoutMark(key)
 	pair, err := tls.X509KeyPair(withoutMark(certificates), key)
 	if err != nil && !strings.Contains(err.Error(), "does not match public key") {
-		return pair, fmt.Errorf("keys tls.crt and tls.key are not a certificate and its private key as PEM: %s",
+		return pair, fmt.Errorf("keys tls.crt and tls.key are not a PEM certificate and its private key: %s",
 			strings.TrimPrefix(err.Error(), "tls: "))
 	}
 	chain, problem := Parse(certificates)

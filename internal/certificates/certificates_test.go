@@ -23,15 +23,15 @@ func TestParse(t *testing.T) {
 		"CRLF":                     {strings.ReplaceAll(a+b, "\n", "\r\n"), 2, ""},
 		"a byte order mark":        {byteOrderMark + a + b, 2, ""},
 		"no line end":              {strings.TrimSpace(a), 1, ""},
-		"a key among them":         {a + key + b, 2, ""},
-		"nothing":                  {"", 0, "it contains no certificate as PEM"},
-		"a byte order mark alone":  {byteOrderMark, 0, "it contains no certificate as PEM"},
-		"no PEM":                   {"x", 0, "it contains no certificate as PEM"},
-		"only a key":               {key, 0, "it contains no certificate as PEM"},
-		"one that is cut off":      {a + b[:len(b)/2], 0, "1 of its 2 blocks are not PEM"},
-		"one that is indented":     {a + indented, 0, "1 of its 2 blocks are not PEM"},
-		"one that is damaged":      {a + strings.Replace(b, "MII", "AAA", 1), 0, "block 2 is not a certificate: "},
-		"UTF-16":                   {"-\x00-\x00-\x00-\x00-\x00B\x00E\x00G\x00I\x00N\x00", 0, "it contains no certificate as PEM"},
+		"a key between them":       {a + key + b, 2, ""},
+		"nothing":                  {"", 0, "it contains no PEM certificate"},
+		"a byte order mark alone":  {byteOrderMark, 0, "it contains no PEM certificate"},
+		"no PEM":                   {"x", 0, "it contains no PEM certificate"},
+		"only a key":               {key, 0, "it contains no PEM certificate"},
+		"a truncated block":        {a + b[:len(b)/2], 0, "1 of its 2 blocks are not PEM"},
+		"an indented block":        {a + indented, 0, "1 of its 2 blocks are not PEM"},
+		"a damaged block":          {a + strings.Replace(b, "MII", "AAA", 1), 0, "block 2 is not a certificate: "},
+		"UTF-16":                   {"-\x00-\x00-\x00-\x00-\x00B\x00E\x00G\x00I\x00N\x00", 0, "it contains no PEM certificate"},
 		"a certificate of OpenSSL": {a + strings.ReplaceAll(b, " CERTIFICATE", " TRUSTED CERTIFICATE"), 0, "block 2 is a TRUSTED CERTIFICATE"},
 	} {
 		all, err := Parse([]byte(c.file))
@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 func TestPair(t *testing.T) {
 	authority := echotest.NewAuthority(t, "a")
 	leaf, other := authority.Issue(t, "leaf"), authority.Issue(t, "other")
-	const noPair = "keys tls.crt and tls.key are not a certificate and its private key as PEM: "
+	const noPair = "keys tls.crt and tls.key are not a PEM certificate and its private key: "
 	for name, c := range map[string]struct{ certificates, key, want string }{
 		"a pair":  {leaf.Certificate, leaf.Key, ""},
 		"a chain": {leaf.Certificate + authority.PEM, leaf.Key, ""},
@@ -56,14 +56,14 @@ func TestPair(t *testing.T) {
 		"both in both files": {leaf.Certificate + leaf.Key, leaf.Certificate + leaf.Key, ""},
 		"the authority first": {authority.PEM + leaf.Certificate, leaf.Key,
 			"key tls.crt: the certificate of the key is not the first one, but number 2"},
-		"the key of another":      {leaf.Certificate + authority.PEM, other.Key, "keys tls.crt and tls.key do not match"},
-		"a chain that is cut off": {leaf.Certificate + authority.PEM[:200], leaf.Key, "key tls.crt: 1 of its 2 blocks are not PEM"},
-		"a chain that is damaged": {leaf.Certificate + strings.Replace(authority.PEM, "MII", "AAA", 1), leaf.Key,
+		"another certificate's key": {leaf.Certificate + authority.PEM, other.Key, "keys tls.crt and tls.key do not match"},
+		"a truncated chain":         {leaf.Certificate + authority.PEM[:200], leaf.Key, "key tls.crt: 1 of its 2 blocks are not PEM"},
+		"a damaged chain": {leaf.Certificate + strings.Replace(authority.PEM, "MII", "AAA", 1), leaf.Key,
 			"key tls.crt: block 2 is not a certificate"},
-		"an empty certificate":         {"", leaf.Key, noPair + "failed to find any PEM data in certificate input"},
-		"an empty key":                 {leaf.Certificate, "", noPair + "failed to find any PEM data in key input"},
-		"the certificate as the key":   {leaf.Certificate, leaf.Certificate, noPair},
-		"the files are the wrong ones": {leaf.Key, leaf.Certificate, noPair},
+		"an empty certificate":       {"", leaf.Key, noPair + "failed to find any PEM data in certificate input"},
+		"an empty key":               {leaf.Certificate, "", noPair + "failed to find any PEM data in key input"},
+		"the certificate as the key": {leaf.Certificate, leaf.Certificate, noPair},
+		"the files are swapped":      {leaf.Key, leaf.Certificate, noPair},
 	} {
 		_, err := Pair([]byte(c.certificates), []byte(c.key))
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {

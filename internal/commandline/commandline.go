@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Clean removes what files and templates leave around a value: whitespace and byte order marks.
+// Clean removes the whitespace and the byte order marks that files and templates leave around a value.
 func Clean(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
 }
@@ -40,8 +40,8 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Parse parses the flags of a program whose usage begins with a line such as "pathcheck [flags] URL", and adds --help and --version. If one
-// of these two is given, it prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
+// Parse adds --help and --version to a program's flags, and parses them. The usage begins with a line such as "pathcheck [flags] URL". If
+// --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
 func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
 	flags.Usage = func() {} // printed by Report
 	flags.BoolP("help", "h", false, "print this help")

@@ -1,2 +1,3 @@
-// Package commandline holds what the command lines of all programs share: --help, --version, and code to print errors and clean values.
+// Package commandline holds the code that the command lines of all programs share. It handles --help and --version, prints errors and
+// cleans values.
 package commandline

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// documentedCodes returns what the table of exit codes says about each program: the meaning of each code that it can return.
+// documentedCodes returns, for each program, the meaning of each exit code in the documentation's table.
 func documentedCodes(t *testing.T) map[string]map[int]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/commands.md")
@@ -48,7 +48,7 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 	return documented
 }
 
-// TestExitCodes makes the programs end with each exit code that the documentation has for them.
+// TestExitCodes makes each program exit with every code that is documented for it.
 func TestExitCodes(t *testing.T) {
 	programs := map[string]string{}
 	for _, file := range build(t) {
@@ -81,7 +81,7 @@ func TestExitCodes(t *testing.T) {
 
 	documented := documentedCodes(t)
 	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(lines)); !slices.Equal(got, want) {
-		t.Errorf("the documentation has the exit codes of %q, want %q", got, want)
+		t.Errorf("the documentation lists exit codes of %q, want %q", got, want)
 	}
 	for name, codes := range lines {
 		if got, want := slices.Sorted(maps.Keys(documented[name])), slices.Sorted(maps.Keys(codes)); !slices.Equal(got, want) {
@@ -134,11 +134,12 @@ func stop(t *testing.T, command *exec.Cmd) int {
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = command.Wait() // the exit code says what failed
+	_ = command.Wait() // the exit code shows what failed
 	return command.ProcessState.ExitCode()
 }
 
-// apiServer has an Echo in the namespaces shop and broken, with a ready pod whose port it forwards to an address.
+// apiServer is a fake API server with one Echo in each of the namespaces shop and broken. The Echo in shop has a ready pod. The server
+// forwards the pod's port to an address.
 type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.

@@ -23,14 +23,15 @@ type Additions struct {
 	Objects func() ([]*unstructured.Unstructured, error)
 	// Owner returns the owner of the objects. If it is nil, nothing is added.
 	Owner func(context.Context) (*metav1.OwnerReference, error)
-	// Manager is the field manager. Operators that own an object together use different ones, so that each adds itself to the owners and keeps
-	// the others.
+	// Manager is the field manager. Operators that share an object use different field managers, so that each adds itself to the owners and
+	// retains the others.
 	Manager string
 	Writer  client.Writer
 	Log     logr.Logger
 }
 
-// retries returns a backoff that outlasts the start of an API server. Objects that the operator can do without deserve no more.
+// retries returns a backoff that outlasts the start of an API server. Objects that the operator can do without do not justify more
+// attempts.
 func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.

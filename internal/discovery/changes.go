@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Times determines when the operator asks a cluster, and when it may restart.
+// Times determines when the operator queries a cluster, and when it may restart.
 type Times struct {
-	// Period is the time between two questions.
+	// Period is the time between two queries.
 	Period time.Duration
-	// Rest is the least time for which a process runs, so that APIs that come and go do not keep the operator from its work.
+	// Rest is the minimum time for which a process runs. It lets the operator work even if APIs appear and disappear often.
 	Rest time.Duration
 }
 
@@ -20,23 +20,23 @@ func DefaultTimes() Times { return Times{Period: time.Minute, Rest: 10 * time.Mi
 const (
 	// responses is how many responses in a row must show the same change before a replica restarts.
 	responses = 2
-	// leaderResponses is the number for the leader. It is higher, so that another replica is ready to take over.
+	// leaderResponses is the number for the leader. It is higher so that another replica is ready to take over.
 	leaderResponses = 3
 )
 
-// Next returns the first time after now at which to ask. Periods begin at the same times in all replicas.
+// Next returns the first time after now at which to query the cluster. Periods begin at the same times in all replicas.
 func (t Times) Next(now time.Time) time.Time {
 	return time.Unix(0, (now.UnixNano()/int64(t.Period)+1)*int64(t.Period))
 }
 
-// mayEnd reports whether a replica may end in the period that begins at a time. Leaders end in even periods and other replicas in odd ones,
-// so that two never end at once, whenever they started and whatever they saw.
+// mayEnd reports whether a replica may exit in the period that begins at a given time. Leaders exit in even periods and other replicas in
+// odd ones. Two replicas therefore never exit at the same time, regardless of when they started and which responses they received.
 func (t Times) mayEnd(at time.Time, leads bool) bool {
 	even := at.UnixNano()/int64(t.Period)%2 == 0
 	return even == leads
 }
 
-// Changes determines when the operator must restart, because what a cluster offers has permanently changed since the start. It sends no
+// Changes determines when the operator must restart because the cluster's offer has changed permanently since the start. It sends no
 // requests and reads no clock.
 type Changes struct {
 	Times
@@ -45,19 +45,20 @@ type Changes struct {
 	// Start holds what the cluster offered at that time.
 	Start Offer
 
-	seen  []string // the changes that the last response showed
+	seen  []string // the changes in the last response
 	count int      // how many responses in a row showed them
-	led   bool     // whether the replica led then
+	led   bool     // whether the replica was the leader then
 }
 
 // pending reports whether the last response showed a change.
 func (c *Changes) pending() bool { return c.count > 0 }
 
-// forget drops the changes seen so far and restarts the count, as when the cluster was not asked or gave no response.
+// forget drops the changes seen so far and restarts the count. It is for periods in which the cluster was not queried or gave no response.
 func (c *Changes) forget() { c.seen, c.count = nil, 0 }
 
-// add adds what the cluster offers at a time, among the kinds that were requested. It returns the changes for which the process must end
-// now, none if it continues. The count restarts when the replica becomes the leader, because the last leader has just ended.
+// add records the cluster's response at a given time about the kinds in the query. It returns the changes that require the process to exit
+// now, or none if the process continues. The count restarts when the replica becomes the leader, because the previous leader has just
+// exited.
 func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	changes := c.since(now)
 	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {
@@ -77,7 +78,7 @@ func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	return changes
 }
 
-// since describes, in sorted order, what differs from the start.
+// since describes the differences from the start, in sorted order.
 func (c *Changes) since(now Offer) []string {
 	var changes []string
 	for kind, found := range now {

@@ -16,7 +16,8 @@ func gate() schema.GroupVersionKind  { return schema.FromAPIVersionAndKind("exam
 // begin is the start of an even period.
 func begin() time.Time { return time.Unix(0, 0) }
 
-// respond adds a response about Route, given by the first letter of its access; "-" stands for no question, "!" for a failed response.
+// respond records a response about Route. The letter stands for the access in the response: its first letter, except s for Usable. "-"
+// stands for no query, and "!" for a failed one.
 func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	access := map[rune]Access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable}[letter]
 	if access == "" {
@@ -46,17 +47,17 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 		"a right is lost":                        {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at the start, forbidden now"},
 		"a kind appears without the right": {NotServed, "nfffff", 0, false, 3,
 			"Route.example.com: not served at the start, forbidden now"},
-		"what was not known is known":            {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
-		"once is not enough":                     {NotServed, "snsnsn", 0, false, -1, ""},
-		"twice is not enough for the leader":     {NotServed, "ssnssn", 0, true, -1, ""},
-		"a response that fails starts the count": {NotServed, "s!s!s!", 0, false, -1, ""},
-		"a minute without a question starts it":  {NotServed, "s-s-s-", 0, false, -1, ""},
-		"another change starts it":               {NotServed, "sfsfsf", 0, false, -1, ""},
-		"failures alone":                         {NotServed, "!!!!!!", 0, false, -1, ""},
-		"it comes back after a failure":          {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
-		"not before the process has run for a time": {NotServed, "ssssssss", 6, false, 7,
+		"an unknown kind becomes known":        {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
+		"once is not enough":                   {NotServed, "snsnsn", 0, false, -1, ""},
+		"twice is not enough for the leader":   {NotServed, "ssnssn", 0, true, -1, ""},
+		"a failed response restarts the count": {NotServed, "s!s!s!", 0, false, -1, ""},
+		"a minute without a query restarts it": {NotServed, "s-s-s-", 0, false, -1, ""},
+		"another change restarts it":           {NotServed, "sfsfsf", 0, false, -1, ""},
+		"failures alone":                       {NotServed, "!!!!!!", 0, false, -1, ""},
+		"a kind appears after a failure":       {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"a kind appears soon after the start": {NotServed, "ssssssss", 6, false, 7,
 			"Route.example.com: not served at the start, usable now"},
-		"nor does the leader": {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
+		"the same, and this is the leader": {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -90,7 +91,8 @@ type replica struct {
 	ended []time.Time
 }
 
-// TestReplicasNeverEndTogether lets an API come and go at random, for two replicas that started at random times. Each may lead.
+// TestReplicasNeverEndTogether makes an API appear and disappear at random for two replicas that started at random times. Each replica may
+// be the leader.
 func TestReplicasNeverEndTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for range 300 {

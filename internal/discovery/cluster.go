@@ -17,17 +17,17 @@ import (
 // Kind is a kind that not every cluster serves.
 type Kind struct {
 	schema.GroupVersionKind
-	// In are the namespaces in which the operator lists the kind: "" for all at once, nil if it lists none.
+	// In holds the namespaces in which the operator lists the kind, or "" for all at once. It is nil if the operator does not list the kind.
 	In []string
 }
 
-// Cluster asks a cluster what it serves.
+// Cluster queries which kinds a cluster serves.
 type Cluster struct {
 	apis    *discovery.DiscoveryClient
 	objects metadata.Interface
 }
 
-// NewCluster returns a cluster. The timeout of its configuration bounds each request.
+// NewCluster returns a cluster. The timeout in the configuration limits each request.
 func NewCluster(config *rest.Config) (*Cluster, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -37,7 +37,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	return &Cluster{apis, objects}, err
 }
 
-// Ask returns which kinds the cluster offers, with a finding for each. The error says why some are Unknown.
+// Ask returns a finding for each kind. The error explains why some kinds are Unknown.
 func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	offer, failures := Offer{}, []error(nil)
 	for api, group := range byAPI(kinds) {
@@ -57,9 +57,9 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	return offer, errors.Join(failures...)
 }
 
-// AskUntilKnown repeats the question, within the limits of retry, while the cluster gives no response about a kind, and once if it forbids
-// one: a right that was just granted may not be in effect yet. A kind without a response stays Unknown, and the error says why: the
-// operator serves the Echoes that do not depend on it.
+// AskUntilKnown repeats Ask, within the limits of retry, while the cluster gives no response about a kind. If the cluster forbids a kind,
+// it repeats Ask once, because a permission that was just granted may not be in effect yet. A kind without a response stays Unknown, and
+// the error explains why. The operator still serves the Echoes that do not depend on the kind.
 func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
@@ -82,7 +82,7 @@ func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	return groups
 }
 
-// served returns the kinds of an API that the cluster serves, with their names in URLs, none if it does not serve the API.
+// served returns the kinds of an API that the cluster serves, with the kinds' names in URLs, or none if the cluster does not serve the API.
 func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
 	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	if apierrors.IsNotFound(err) {
@@ -125,13 +125,13 @@ const (
 	Usable    Access = "usable"
 )
 
-// Finding is what a cluster reports about a kind. Cause says why the kind is Unknown or Forbidden.
+// Finding is what a cluster reports about a kind. Cause explains why the kind is Unknown or Forbidden.
 type Finding struct {
 	Access
 	Cause string
 }
 
-// Offer holds what a cluster offers, by kind. It never changes.
+// Offer holds a cluster's findings by kind. It never changes.
 type Offer map[schema.GroupVersionKind]Finding
 
 func (o Offer) forbids() bool {
@@ -154,7 +154,7 @@ func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	return kinds
 }
 
-// Refused returns, by name, why the operator cannot use kinds of an API that the cluster may serve.
+// Refused returns, by kind name, the reasons why the operator cannot use kinds of an API that the cluster may serve.
 func (o Offer) Refused(api schema.GroupVersion) map[string]string {
 	causes := map[string]string{}
 	for kind, finding := range o {

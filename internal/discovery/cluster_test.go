@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate. For a number of requests, it responds to given paths with given statuses.
+// cluster returns a cluster that serves Route and Gate. During the first requests, it responds with the statuses that are given by path.
 func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	t.Helper()
 	requests := 0
@@ -47,13 +47,13 @@ func TestAsk(t *testing.T) {
 		route, gate Access
 		failed      bool
 	}{
-		"all is served":                     {nil, Usable, Usable, false},
-		"the API is not served":             {map[string]int{api: 404}, NotServed, NotServed, false},
-		"the API gives no response":         {map[string]int{api: 503}, Unknown, Unknown, true},
-		"forbidden in one namespace":        {map[string]int{inB: 403}, Forbidden, Usable, false},
-		"forbidden in all":                  {map[string]int{inA: 403, inB: 403, gates: 403}, Forbidden, Forbidden, false},
-		"one kind cannot be listed":         {map[string]int{inA: 500}, Unknown, Usable, true},
-		"a kind vanishes while it is asked": {map[string]int{gates: 404}, Usable, Unknown, true},
+		"all is served":                        {nil, Usable, Usable, false},
+		"the API is not served":                {map[string]int{api: 404}, NotServed, NotServed, false},
+		"the API gives no response":            {map[string]int{api: 503}, Unknown, Unknown, true},
+		"forbidden in one namespace":           {map[string]int{inB: 403}, Forbidden, Usable, false},
+		"forbidden in all":                     {map[string]int{inA: 403, inB: 403, gates: 403}, Forbidden, Forbidden, false},
+		"one kind cannot be listed":            {map[string]int{inA: 500}, Unknown, Usable, true},
+		"a kind vanishes between two requests": {map[string]int{gates: 404}, Usable, Unknown, true},
 	} {
 		offer, err := cluster(t, c.statuses, 1000).Ask(t.Context(), kinds)
 		if offer[route()].Access != c.route || offer[gate()].Access != c.gate || c.failed != (err != nil) {
@@ -84,7 +84,7 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 
 func TestAskUntilAnswered_forbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
-	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // each attempt takes two: for the API, and for the kind
+	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // two requests per attempt: for the API and the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
 		offer, err := asked.AskUntilKnown(t.Context(), []Kind{{route(), []string{""}}}, retry)
 		if offer[route()].Access != want || err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Watch asks a cluster once per period while an Echo requires a kind. All exported fields are required. Only Miss and Drop may be called
+// Watch queries a cluster once per period while an Echo requires a kind. All exported fields are required. Only Miss and Drop may be called
 // concurrently.
 type Watch struct {
 	Changes
-	// Ask asks the cluster, as Cluster.Ask does.
+	// Ask queries the cluster, as Cluster.Ask does.
 	Ask func(context.Context, []Kind) (Offer, error)
-	// Kinds are the kinds about which the cluster may be asked.
+	// Kinds are the kinds that a query can be about.
 	Kinds []Kind
 	// Required returns a function that reports whether an Echo requires a kind.
 	Required func(context.Context) func(Kind) bool
@@ -25,11 +25,11 @@ type Watch struct {
 // Miss reports that the cluster may no longer serve a watched kind.
 func (w *Watch) Miss() { w.missed.Store(true) }
 
-// Drop drops what earlier responses showed.
+// Drop discards the results of earlier responses.
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
-// Look asks the cluster if there are kinds to ask about. It returns the changes for which the process must end, none if it continues. A
-// failed response shows no change.
+// Look queries the cluster if there are kinds to ask about. It returns the changes that require the process to exit, or none if the process
+// continues. A failed response shows no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()
@@ -47,7 +47,8 @@ func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	return w.add(at, w.Leads(), now)
 }
 
-// required returns the kinds to ask about: the kinds that Echoes require and, after Miss, until the cause is known, all kinds in use.
+// required returns the kinds to ask about: the kinds that Echoes require. After Miss, it also returns all kinds in use until the cause is
+// known.
 func (w *Watch) required(ctx context.Context) []Kind {
 	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)

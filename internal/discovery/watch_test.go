@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestTheClusterIsAskedForWhatIsRequired runs a watch for several minutes, and checks about what it asks in each.
+// TestTheClusterIsAskedForWhatIsRequired runs a watch for several minutes, and checks how many kinds it asks about in each minute.
 func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 	all := []Kind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}
 	missed := func(w *Watch) { w.Miss() }
@@ -52,11 +52,11 @@ func contains(kinds []Kind, kind Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.GroupVersionKind == kind.GroupVersionKind })
 }
 
-// TestWhatStartsTheCount checks what restarts the count. Otherwise, the process would end in minute 1.
+// TestWhatStartsTheCount checks the events that restart the count. Without a restart, the process would exit in minute 1.
 func TestWhatStartsTheCount(t *testing.T) {
 	for name, inMinuteOne := range map[string]func(*Watch) error{
-		"a response that fails": func(*Watch) error { return errors.New("no response") },
-		"a memory that is lost": func(w *Watch) error { w.Drop(); return nil },
+		"a failed response": func(*Watch) error { return errors.New("no response") },
+		"a call of Drop":    func(w *Watch) error { w.Drop(); return nil },
 	} {
 		minute := 0
 		w := &Watch{
@@ -77,7 +77,7 @@ func TestWhatStartsTheCount(t *testing.T) {
 			}
 		}
 		if minute != 3 { // the first odd minute after two responses
-			t.Errorf("%s: it ends in minute %d", name, minute)
+			t.Errorf("%s: the process exits in minute %d", name, minute)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (h *History) Reconciles() map[types.NamespacedName]Reconcile {
 	return maps.Clone(h.reconciles)
 }
 
-// Recorder returns a recorder that sends events through another one and keeps the events about Echoes.
+// Recorder returns a recorder that sends events through another recorder and keeps the events about Echoes.
 func (h *History) Recorder(next events.EventRecorder) events.EventRecorder {
 	return &recorder{h, next}
 }
@@ -104,7 +104,7 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records a reconcile of an Echo that ends now: when it began, and its error, which is nil if it succeeded.
+// AddReconcile records an Echo's reconcile that ends now. It takes the start time, and the error, which is nil if the reconcile succeeded.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)
@@ -116,7 +116,7 @@ func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err e
 	h.reconciles[echo] = last
 }
 
-// Forget drops what is kept about an Echo. It is called when the Echo is gone.
+// Forget drops the records of an Echo. It is called when the Echo no longer exists.
 func (h *History) Forget(echo types.NamespacedName) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

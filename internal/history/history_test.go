@@ -38,7 +38,7 @@ func TestLastEventsOfEachEchoAreKept(t *testing.T) {
 	next := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "u2" })
 	recorder.Eventf(next, nil, corev1.EventTypeNormal, "Deployed", "Deploy", "again")
 	if got := history.Events(key, "u2"); len(got) != 1 || history.Events(key, "u") != nil {
-		t.Errorf("an Echo that took the name has %v", got)
+		t.Errorf("a new Echo with the same name has %v", got)
 	}
 	history.Forget(key)
 	g.Expect(history.events).To(BeEmpty())
@@ -55,5 +55,5 @@ func TestHistory_keepsLastReconcile(t *testing.T) {
 	history.AddReconcile(key, now, nil)
 	g.Expect(history.Reconciles()).To(BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now}}))
 	history.Forget(key)
-	g.Expect(history.Reconciles()).To(BeEmpty(), "a reconcile of an Echo that is gone is kept")
+	g.Expect(history.Reconciles()).To(BeEmpty(), "the reconcile of a deleted Echo is kept")
 }

@@ -1,4 +1,4 @@
-// Package kinds lists the kinds that the operator creates, for programs that read its objects but do not build them.
+// Package kinds lists the kinds that the operator creates, for programs that read the operator's objects but do not build them.
 package kinds
 
 // Kind is a kind of object that the operator creates for Echoes.
@@ -6,6 +6,6 @@ type Kind struct {
 	Group, Version, Kind, Resource string
 	// Named is true if the object has the same name as its Echo.
 	Named bool
-	// Kept are the fields that must-gather writes. If there are none, internal/mustgather/kept.yaml lists them.
+	// Kept holds the fields that must-gather writes. If it is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept []string
 }

@@ -27,7 +27,7 @@ func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags)
 	})
 	completeFromConfig := func(flag string, names func(clientcmdapi.Config) []string) {
 		completeFlag(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			config, _ := flags.ToRawKubeConfigLoader().RawConfig() // an invalid one has no names
+			config, _ := flags.ToRawKubeConfigLoader().RawConfig() // an invalid kubeconfig has no names
 			return withPrefix(names(config), typed), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
@@ -63,7 +63,8 @@ func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// names returns the names in a list, none without a response: a completion prints no errors. The shell waits for the response.
+// names returns the names in a list, or none if there is no response, because a completion prints no errors. The shell waits for the
+// response.
 func names(ctx context.Context, list *rest.Request, prefix string) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

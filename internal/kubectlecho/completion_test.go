@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// namesOnly is an API server that lists names by path, if the request asks only for names.
+// namesOnly is a fake API server. It lists names by path, but only if the request asks for nothing else.
 type namesOnly map[string][]string
 
 // ServeHTTP implements http.Handler.
@@ -31,7 +31,7 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
-// complete it, 4 if they cannot, and 6 if, in addition, no space follows.
+// complete the word, and 4 if they cannot. It is 6 if, in addition, no space follows the word.
 func expectCompletions(t *testing.T, line []string, want string) {
 	t.Helper()
 	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)

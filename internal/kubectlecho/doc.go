@@ -1,2 +1,2 @@
-// Package kubectlecho is the kubectl plugin for Echoes.
+// Package kubectlecho implements the kubectl plugin for Echoes.
 package kubectlecho

@@ -32,7 +32,7 @@ type report struct {
 	Warnings        []warning           `json:"warnings,omitempty"`
 }
 
-// condition is a condition without its message, which the report's message summarizes.
+// condition is a condition without its message, because the report's message summarizes it.
 type condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
@@ -125,7 +125,7 @@ func (all reports) writeText(out io.Writer) error {
 	return printTable(out, rows)
 }
 
-// write writes a report in a format: text, if it is empty, or JSON.
+// write writes a report as text if the format is empty, and as JSON otherwise.
 func write(out io.Writer, format string, shown interface{ writeText(out io.Writer) error }) error {
 	if format == "" {
 		return shown.writeText(out)
@@ -137,7 +137,7 @@ func write(out io.Writer, format string, shown interface{ writeText(out io.Write
 
 func age(t metav1.Time) string { return duration.HumanDuration(time.Since(t.Time)) }
 
-// lastOf returns the last events about objects, the latest first, at most five.
+// lastOf returns at most five events about the objects, starting with the latest.
 func lastOf(events []corev1.Event, objects []object) []corev1.Event {
 	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return !contains(objects, e.InvolvedObject.UID) })
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })

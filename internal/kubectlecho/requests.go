@@ -35,22 +35,22 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 	command := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Send requests to an Echo, and report which pods respond",
-		Long: `Send requests to the ready pods that the Service of an Echo selects, to each in turn, and report which pod responds, with
-status and latency. It is the pod that the response names, or else the one that the request was sent to. A request fails without a response,
-or with a status of 400 or more other than spec.response.statusCode. The first response is printed, shortened.
+		Long: `Send requests in turn to the ready pods that the Service of an Echo selects, and report which pod responds, with status and
+latency. This is the pod that the response names, or else the pod that the request was sent to. A request fails if it gets no response,
+or a status of 400 or more other than spec.response.statusCode. The first response is printed in shortened form.
 The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
 
-Each request has a port-forward of its own, by the API server and the kubelet. It passes neither kube-proxy nor NetworkPolicies: if the
-requests succeed and those of clients in the cluster fail, the cause is in the network between.`,
+Each request uses its own port-forward through the API server and the kubelet, and passes neither kube-proxy nor NetworkPolicies. If these
+requests succeed but requests from clients in the cluster fail, the cause is in the network between the clients and the pods.`,
 		Example: `  # Send 10 requests to the Echo web
   kubectl echo test web
 
-  # Send 100 requests for a path by HTTPS
+  # Send 100 requests for a path over HTTPS
   kubectl echo test web --requests=100 --path=/health --tls`,
 		ValidArgsFunction: completeEcho(flags),
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) != 1 || number < 1 || !strings.HasPrefix(path, "/") {
-				return usage(c, errors.New("it requires one name, --requests of at least 1, and a --path that begins with /"))
+				return usage(c, errors.New("one name is required, --requests of at least 1, and a --path that begins with /"))
 			}
 			cluster, err := connect(flags, false)
 			if err != nil {
@@ -60,9 +60,9 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 			return cluster.test(c.Context(), names[0], number, map[bool]string{false: "http", true: "https"}[secure], path, c.OutOrStdout())
 		},
 	}
-	command.Flags().IntVar(&number, "requests", 10, "The number of requests, which are spread over the ready pods")
+	command.Flags().IntVar(&number, "requests", 10, "The number of requests to send to the ready pods in turn")
 	command.Flags().StringVar(&path, "path", "/", "The path of the requests")
-	command.Flags().BoolVar(&secure, "tls", false, "Send the requests by HTTPS. The certificate is not verified")
+	command.Flags().BoolVar(&secure, "tls", false, "Send the requests over HTTPS. The certificate is not verified")
 	return command
 }
 
@@ -78,7 +78,7 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	}
 	ready := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !receives(&pod) })
 	if !metav1.IsControlledBy(service, echo) || len(ready) == 0 {
-		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: '%[2]s status %[1]s' says why", name, c.command)
+		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: '%[2]s status %[1]s' shows why", name, c.command)
 	}
 	failed, responded, first := 0, map[string]bool{}, ""
 	for i := range number {
@@ -103,7 +103,8 @@ func receives(pod *corev1.Pod) bool {
 	})
 }
 
-// result is the outcome of a request: the response, and the pod that sent it or, failing that, to which the request went.
+// result is the outcome of a request. It names the pod that sent the response, or the pod that the request was sent to if the sender is
+// unknown.
 type result struct {
 	pod, status, text string
 	latency           time.Duration
@@ -134,7 +135,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	r.latency, r.status = time.Since(began), response.Status
 	r.text = fmt.Sprintf("\n%s %s\n%s", response.Proto, response.Status, shorten(body))
 	named := struct{ Pod string }{pod.Name}
-	_ = json.Unmarshal(body, &named) // another image responds with something else
+	_ = json.Unmarshal(body, &named) // another image may respond with other content
 	r.pod = named.Pod
 	if desired := echo.Spec.Response; response.StatusCode >= 400 && (desired == nil || int(desired.StatusCode) != response.StatusCode) {
 		err = cmp.Or(err, errors.New(response.Status))
@@ -197,7 +198,7 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
 }
 
-// portOf returns the number of a pod's port, to which the Service sends requests, by its name.
+// portOf returns the number of the pod's port with a name. The Service sends requests to that port.
 func portOf(pod *corev1.Pod, name string) (int32, error) {
 	for _, container := range pod.Spec.Containers {
 		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {

@@ -168,7 +168,7 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		code, stdout, stderr := send()
 		if code != 2 || stdout[0] != "" ||
 			!strings.HasPrefix(stderr,
-				`error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' says why`) {
+				`error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' shows why`) {
 			t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
 		}
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// errNo ends a command whose result is no, because an Echo is not Ready or a request failed.
+// errNo is the error of a command whose result is no, for example because an Echo is not Ready or a request failed.
 var errNo = errors.New("no")
 
-// Run runs the plugin with a command line, whose first word is the program as it was called. It returns the exit code: 0 for yes, 1 for no,
-// and 2 for errors, such as an invalid command line.
+// Run runs the plugin with a command line. The first word is the path or name that the program was called by. Run returns the exit code: 0
+// for yes, 1 for no, and 2 for errors, such as an invalid command line.
 func Run(version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
@@ -65,8 +65,8 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// calledAs returns the command with which a user called a program, such as "kubectl echo". kubectl calls a plugin by its path in PATH. In
-// its name, "-" separates words, and "_" stands for "-".
+// calledAs returns the command that a user typed to call a program, such as "kubectl echo". kubectl calls a plugin by the path that it
+// finds in PATH. In the plugin's name, "-" separates words, and "_" stands for "-".
 func calledAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	words, isPlugin := strings.CutPrefix(name, "kubectl-")
@@ -100,7 +100,7 @@ type cluster struct {
 	rest.Interface
 	config    *rest.Config
 	namespace string // empty for all
-	command   string // with which the plugin was called
+	command   string // the command that called the plugin, as the user typed it
 	userAgent string // for requests to pods
 }
 
@@ -124,7 +124,7 @@ func read(ctx context.Context, request *rest.Request, into any) error {
 	result := request.Do(ctx)
 	err := result.Error()
 	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		err = fmt.Errorf("the cluster does not serve this kind, the Echo Operator may not be installed: %w", err)
+		err = fmt.Errorf("the cluster does not serve this kind; the Echo Operator may not be installed: %w", err)
 	}
 	body, noResponse := result.Raw()
 	return cmp.Or(err, noResponse, json.Unmarshal(body, into))

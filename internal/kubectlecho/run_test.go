@@ -16,7 +16,7 @@ func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	return runAs(t, install(t, "kubectl-echo"), arguments...)
 }
 
-// runAs does the same for a program as it is called.
+// runAs does the same for a program that is called by a given path or name.
 func runAs(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
@@ -39,7 +39,7 @@ func install(t *testing.T, name string) string {
 // TestRun_namesItsCommand checks that help, examples, errors and completions name the command that the user typed.
 func TestRun_namesItsCommand(t *testing.T) {
 	for program, command := range map[string]string{
-		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // of krew
+		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // as installed by krew
 		"kubectl-echo_operator":             "kubectl-echo_operator",
 		"bin/kubectl-echo":                  "kubectl-echo",
 		"kubectl-echo.exe":                  "kubectl-echo",
@@ -67,14 +67,14 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"--follow": "Usage: kubectl echo [flags]   # see 'kubectl echo --help'\nerror: unknown flag: --follow\n",
 		"status --follow": "Usage: kubectl echo status [NAME] [flags]   # see 'kubectl echo status --help'\n" +
 			"error: unknown flag: --follow\n",
-		"status one two":            "error: at most one name is allowed, and none across all namespaces\n",
+		"status one two":            "error: at most one name is allowed, and none with --all-namespaces\n",
 		"status one -A":             "error: at most one name is allowed",
-		"test":                      "error: it requires one name",
-		"test one two":              "error: it requires one name",
+		"test":                      "error: one name is required",
+		"test one two":              "error: one name is required",
 		"test one --requests=0":     "--requests of at least 1",
 		"test one --requests=many":  `error: invalid argument "many" for "--requests"`,
 		"test one --path=x":         "a --path that begins with /",
-		"path":                      "error: it requires one URL",
+		"path":                      "error: one URL is required",
 		"path ftp://a":              `error: "ftp://a" is not a URL such as`,
 		"path a --expect=b":         `error: invalid argument "b" for "--expect"`,
 		"path a.example:80 -o json": `error: "a.example:80" has no scheme: write http://a.example:80 or https://a.example:80`,
@@ -93,7 +93,7 @@ func TestHelp(t *testing.T) {
 		"--help":        {"kubectl echo [command]"},
 		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
 		"test --help":   {"kubectl echo test NAME [flags]", "neither kube-proxy nor NetworkPolicies", "--requests", "--path", "--tls"},
-		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no right on the cluster", "--groups", "-H, --header"},
+		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no rights on the cluster", "--groups", "-H, --header"},
 		"--version":     {"kubectl-echo dev (go1."},
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)

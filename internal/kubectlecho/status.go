@@ -20,13 +20,14 @@ func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
 	all, format := false, ""
 	command := &cobra.Command{
 		Use:   "status [NAME]",
-		Short: "Say what is wrong with Echoes, and what to do",
-		Long: `Say what is wrong with an Echo and what to do, and show its conditions, its objects, problems of its nodes, and the last warnings. Without a
-name, list Echoes, those that are not Ready first. The exit code is 0 if all Echoes shown are Ready, 1 if one is not, and 2 for errors.`,
-		Example: `  # Say what is wrong with the Echo web, and what to do
+		Short: "Show what is wrong with Echoes, and what to do",
+		Long: `Show what is wrong with an Echo and what to do, with its conditions, its objects, problems of its nodes, and the last warnings.
+Without a name, list Echoes, starting with the ones that are not Ready.
+The exit code is 0 if all Echoes shown are Ready, 1 if one is not, and 2 for errors.`,
+		Example: `  # Show what is wrong with the Echo web, and what to do
   kubectl echo status web
 
-  # The same for a program
+  # Show the same as JSON, for a program
   kubectl echo status web -o json
 
   # List the Echoes of all namespaces
@@ -34,7 +35,7 @@ name, list Echoes, those that are not Ready first. The exit code is 0 if all Ech
 		ValidArgsFunction: completeEcho(flags),
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) > 1 || len(names) == 1 && all {
-				return usage(c, errors.New("at most one name is allowed, and none across all namespaces"))
+				return usage(c, errors.New("at most one name is allowed, and none with --all-namespaces"))
 			}
 			if format != "" && format != "json" {
 				return usage(c, fmt.Errorf("--output: %q is not json", format))
@@ -76,7 +77,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	return yes(!slices.ContainsFunc(all.Items, func(r report) bool { return !r.Ready }))
 }
 
-// describe prints all that is known about an Echo. Objects that it cannot read cause a warning, not a failure.
+// describe prints everything that is known about an Echo. Unreadable objects cause a warning, not a failure.
 func (c *cluster) describe(ctx context.Context, name, format string, stdout, stderr io.Writer) error {
 	echo, events := &v1.Echo{}, &corev1.EventList{}
 	if err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo); err != nil {
@@ -102,14 +103,15 @@ func isReady(echo *v1.Echo) bool {
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
 }
 
-// message returns the status message. If the operator does not report, only its clients can notice.
+// message returns the status message. If the operator does not report, only its clients can notice that.
 func message(echo *v1.Echo) string {
 	const check = "Check its pods: kubectl get pods -A -l control-plane=controller-manager"
 	switch {
 	case echo.Status.Message == "":
-		return "The operator has not reported a status: it does not run, or does not watch the namespace. " + check
+		return "The operator has not reported a status: it is not running, or does not watch the namespace. " + check
 	case echo.Status.ObservedGeneration != echo.Generation:
-		return "The operator has not reported on the last change, and may not run. " + check + "\nBefore the change: " + echo.Status.Message
+		return "The operator has not reported on the last change, and may not be running. " +
+			check + "\nBefore the change: " + echo.Status.Message
 	}
 	return echo.Status.Message
 }

@@ -23,7 +23,7 @@ func shown() []kinds.Kind {
 	return all
 }
 
-// pathOf returns the API path of a kind. Kinds without a group have the older path.
+// pathOf returns the API path of a kind. Kinds without a group use the legacy path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
 		return "api/" + kind.Version
@@ -34,7 +34,7 @@ func pathOf(kind kinds.Kind) string {
 // object is an object that belongs to an Echo.
 type object struct {
 	Metadata           metav1.ObjectMeta
-	kind, owner, lines string            // the lines connect it with its owner
+	kind, owner, lines string            // the lines connect the object with its owner
 	cells              map[string]string // the columns that kubectl shows
 }
 
@@ -64,8 +64,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to it, each after its owner. It omits other owners' objects with the Echo's labels, and
-// ReplicaSets of earlier revisions without pods.
+// tree returns an Echo and the objects that belong to it, each after its owner. It omits objects that have the Echo's labels but another
+// owner, and ReplicaSets of earlier revisions that have no pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
@@ -74,7 +74,7 @@ func tree(echo object, objects []object) []object {
 			continue
 		}
 		parent := owner.UID
-		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or a companion's pod
+		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or the pod of a companion
 			parent = echo.Metadata.UID
 		}
 		owned[parent] = append(owned[parent], o)

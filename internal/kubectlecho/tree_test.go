@@ -28,20 +28,20 @@ func TestTree(t *testing.T) {
 		want    []string
 	}{
 		"nothing": {nil, []string{"Echo/web"}},
-		"all that an Echo has": {
+		"all of an Echo's objects": {
 			[]object{of("Deployment", "deployment", "Echo", "web"), of("Pod", "a", "ReplicaSet", "set"), of("Pod", "b", "ReplicaSet", "set"),
 				empty, of("ReplicaSet", "set", "Deployment", "deployment"), of("Service", "service", "Echo", "web")},
 			[]string{"Echo/web", "├─Deployment/deployment", "│ └─ReplicaSet/set", "│   ├─Pod/a", "│   └─Pod/b", "└─Service/service"},
 		},
-		"a companion, whose pod is another's": {
+		"a companion of another owner's pod": {
 			[]object{of("Pod", "companion", "Pod", "application"), of("Service", "service", "Echo", "web")},
 			[]string{"Echo/web", "├─Pod/companion", "└─Service/service"},
 		},
-		"ReplicaSets that may not be read": {
+		"unreadable ReplicaSets": {
 			[]object{of("Deployment", "deployment", "Echo", "web"), of("Pod", "a", "ReplicaSet", "set")},
 			[]string{"Echo/web", "├─Deployment/deployment", "└─Pod/a"},
 		},
-		"objects of another Echo, and of no one": {
+		"objects of another Echo, and without an owner": {
 			[]object{of("Deployment", "deployment", "Echo", "earlier"), of("ReplicaSet", "set", "Deployment", "deployment"),
 				of("Service", "service", "", "")},
 			[]string{"Echo/web"},

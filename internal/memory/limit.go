@@ -1,4 +1,4 @@
-// Package memory keeps a process within its container's memory limit, and returns memory at rest.
+// Package memory keeps a process within its container's memory limit, and returns unused memory while the process is idle.
 package memory
 
 import (
@@ -20,7 +20,7 @@ func CollectSeldom() {
 }
 
 // SetLimit sets the garbage collector's soft memory limit to three quarters of the memory limit of a control group, given by its directory.
-// The rest is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes precedence.
+// The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes precedence.
 func SetLimit(cgroup fs.FS) {
 	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
@@ -30,7 +30,7 @@ func SetLimit(cgroup fs.FS) {
 
 // limitOf returns three quarters of a control group's limit in bytes, or false if there is no limit.
 func limitOf(cgroup fs.FS) (int64, bool) {
-	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds it down to a multiple of the page size
+	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds the limit down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		text, err := fs.ReadFile(cgroup, name)
 		if err != nil {

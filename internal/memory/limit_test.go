@@ -42,7 +42,7 @@ func TestCollectSeldom(t *testing.T) {
 	}
 }
 
-// TestSetLimit sets this process' limit, which must not change if GOMEMLIMIT has already set one.
+// TestSetLimit sets this process' limit. The limit must not change if GOMEMLIMIT has already set it.
 func TestSetLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// lookPeriod is how often ReturnAtRest reads how much was allocated.
+	// lookPeriod is the interval at which ReturnAtRest reads the number of allocated bytes.
 	lookPeriod = 5 * time.Second
-	// atRest is the most bytes that an idle process allocates in that time.
+	// atRest is the maximum number of bytes that an idle process allocates in lookPeriod.
 	atRest = 1 << 20
-	// worthIt is how many bytes must have been allocated since memory was last returned, so that returning it again is worthwhile.
+	// worthIt is the number of bytes that must be allocated after memory was returned, before returning memory again is worthwhile.
 	worthIt = 8 << 20
 )
 
-// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx ends. Otherwise, memory would
-// stay as high as it was under load.
+// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx ends. Otherwise, memory usage
+// would stay as high as it was under load.
 func ReturnAtRest(ctx context.Context) {
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()

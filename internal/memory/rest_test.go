@@ -8,15 +8,15 @@ import (
 func TestMemoryIsReturnedWhenWorkEnds(t *testing.T) {
 	const mega = 1 << 20
 	for name, c := range map[string]struct {
-		allocated []uint64 // in MiB, at each reading
-		returned  []int    // at which readings
+		allocated []uint64 // in MiB, for each reading
+		returned  []int    // the indexes of readings
 	}{
 		"after a start":          {[]uint64{100, 200, 200}, []int{2}},
-		"never while there is":   {[]uint64{100, 200, 300, 400}, nil},
+		"never while busy":       {[]uint64{100, 200, 300, 400}, nil},
 		"once":                   {[]uint64{100, 100, 101, 101, 102}, []int{1}},
 		"again after more work":  {[]uint64{100, 100, 150, 150, 150}, []int{1, 3}},
 		"after much little work": {[]uint64{100, 100, 101, 102, 103, 104, 105, 106, 107, 108}, []int{1, 9}},
-		"not for a little":       {[]uint64{1, 1, 2, 2}, nil},
+		"not for little work":    {[]uint64{1, 1, 2, 2}, nil},
 	} {
 		watch, returned := rest{}, []int(nil)
 		for i, allocated := range c.allocated {
@@ -25,7 +25,7 @@ func TestMemoryIsReturnedWhenWorkEnds(t *testing.T) {
 			}
 		}
 		if !slices.Equal(returned, c.returned) {
-			t.Errorf("%s: it is returned at %v, want %v", name, returned, c.returned)
+			t.Errorf("%s: memory is returned at %v, want %v", name, returned, c.returned)
 		}
 	}
 }

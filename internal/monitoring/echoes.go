@@ -15,11 +15,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// maxNamed is how many of the Echoes that are not ready have their own time series. The others are only counted.
+// maxNamed is the maximum number of unready Echoes that have their own time series. Further unready Echoes are only counted.
 const maxNamed = 20
 
 // Echoes measures what the operator last reported about each Echo, and how long changes take. Only the leader reconciles Echoes, so the sum
-// over all replicas is right. Its methods may be called concurrently.
+// over all replicas is correct. Its methods may be called concurrently.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
@@ -30,7 +30,7 @@ type Echoes struct {
 	pending map[types.NamespacedName]change
 }
 
-// report holds what an Echo's status says.
+// report holds the parts of an Echo's status that the metrics contain.
 type report struct {
 	phase string
 	// reason says why the Echo is not ready; it is empty if the Echo is ready.
@@ -39,13 +39,13 @@ type report struct {
 	desired, ready, companions int32
 }
 
-// change is a spec change whose Echo is not ready yet.
+// change is a spec change of an Echo that is not ready yet.
 type change struct {
 	generation int64
 	at         time.Time
 }
 
-// descriptions describe the metrics that are computed when they are read.
+// descriptions describe the metrics that are computed on each scrape.
 type descriptions struct {
 	echoes, notReady, named, oldest, desired, ready, companions *prometheus.Desc
 }
@@ -60,14 +60,14 @@ func newEchoes(now func() time.Time) *Echoes {
 			Name:    prefix + "ready_duration_seconds",
 			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
-			// A server that requests native histograms gets one whose buckets are 10 % apart.
+			// A server that requests native histograms receives one with buckets that are 10% apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
 		described: descriptions{
 			echoes:   describe("echoes", "Number of Echoes by phase.", "phase"),
 			notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the Ready condition.", "reason"),
 			named: describe("echo_not_ready_since_timestamp_seconds",
-				"Unix time since which an Echo has not been ready, for the 20 Echoes with the earliest time.", "echo_namespace", "echo", "reason"),
+				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest time.", "echo_namespace", "echo", "reason"),
 			oldest: describe("oldest_echo_not_ready_seconds",
 				"Longest time, in seconds, for which any Echo has not been ready; 0 if all are ready."),
 			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
@@ -96,7 +96,7 @@ func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	}
 }
 
-// Forget drops what is kept about an Echo that is gone.
+// Forget drops the records of an Echo that no longer exists.
 func (e *Echoes) Forget(echo types.NamespacedName) {
 	e.lock.Lock()
 	defer e.lock.Unlock()

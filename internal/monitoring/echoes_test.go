@@ -26,7 +26,7 @@ func newEcho(name string, generation int64) *v1.Echo {
 	return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Generation: generation}, Spec: v1.EchoSpec{Replicas: new(int32(3))}}
 }
 
-// newStatus returns a status for a generation. A status with a reason is not ready since a time in Unix seconds.
+// newStatus returns a status for a generation. A status with a reason has not been ready since the given Unix time, in seconds.
 func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStatus {
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}
 	if reason != "" {
@@ -99,7 +99,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 		e.Reported(newEcho(fmt.Sprintf("echo-%d", i+1), 1), newStatus(1, v1.PhaseReady, "", 0))
 	}
 	wantMetrics(t, e, "echo_not_ready_since_timestamp_seconds", `
-		# HELP echo_operator_echo_not_ready_since_timestamp_seconds Unix time since which an Echo has not been ready, for the 20 Echoes with the earliest time.
+		# HELP echo_operator_echo_not_ready_since_timestamp_seconds Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest time.
 		# TYPE echo_operator_echo_not_ready_since_timestamp_seconds gauge
 		echo_operator_echo_not_ready_since_timestamp_seconds{echo="echo-0",echo_namespace="shop",reason="Unschedulable"} 9000
 	`)

@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the address of the directory with each alert's runbook.
+// runbooks is the address of the directory that contains the runbooks of all alerts.
 const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
 
 //go:embed alerts.yaml
 var alerts string
 
-// Objects returns what the Prometheus Operator needs to monitor this operator: a ServiceMonitor for its metrics, and a PrometheusRule with
-// alerts.
+// Objects returns the objects that the Prometheus Operator needs to monitor this operator: a ServiceMonitor for its metrics, and a
+// PrometheusRule with alerts.
 func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	rules := map[string]any{}
 	if err := yaml.Unmarshal([]byte(alerts), &rules); err != nil {
@@ -29,7 +29,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 				"control-plane": "controller-manager"}},
 			"endpoints": []any{map[string]any{
 				"port": "https", "scheme": "https", "path": "/metrics",
-				// This is Prometheus' own token. The operator asks the API server what its owner may read.
+				// This is Prometheus' own token. The operator asks the API server what the token's owner may read.
 				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
 				// The certificate is self-signed, except on OpenShift.
 				"tlsConfig": map[string]any{"insecureSkipVerify": true},

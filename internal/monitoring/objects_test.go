@@ -28,7 +28,7 @@ func alertsOf(t *testing.T) []map[string]any {
 	return all
 }
 
-// TestAlertsSayWhatToDo checks that each alert has what a person on call needs, and a runbook that begins with commands.
+// TestAlertsSayWhatToDo checks that each alert has the fields that a person on call needs, and a runbook that begins with commands.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	g := NewWithT(t)
 	runbooksThere, err := os.ReadDir("../../docs/runbooks")
@@ -57,7 +57,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested checks that each alert has a case in which it fires, and one in which nothing does.
+// TestAlertsAreTested checks that each alert has a case in which it fires. It must also be among the cases in which no alert fires.
 func TestAlertsAreTested(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
@@ -81,7 +81,7 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 	for _, alert := range alertsOf(t) {
 		if name := alert["alert"].(string); !fires[name] || !silent[name] {
-			t.Errorf("%s: there is a case in which it fires: %t; it is among those of %q: %t", name, fires[name], suite.Tests[0].Name, silent[name])
+			t.Errorf("%s: a case in which it fires exists: %t; the test %q covers it: %t", name, fires[name], suite.Tests[0].Name, silent[name])
 		}
 	}
 }

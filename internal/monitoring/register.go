@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// prefix begins the names of the operator's own metrics.
+// prefix starts the names of the operator's own metrics.
 const prefix = "echo_operator_"
 
-// Metrics are the metrics that the operator measures itself. Its libraries add metrics of reconciles, queues, requests and the process.
+// Metrics are the operator's own metrics. The operator's libraries add metrics of reconciles, queues, requests and the process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions

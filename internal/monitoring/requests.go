@@ -44,7 +44,7 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // OperationOf returns the verb and the resource of a request, as RBAC rules name them, such as "patch" and "echoes/status". The resource of
-// any other request, such as one for the API server's version, is "none". The path of the API server may have a prefix.
+// any other request, such as one for the API server's version, is "none". The API server's URL may have a path prefix.
 func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {

@@ -26,7 +26,7 @@ const (
 // object is an object of any kind, or a part of one.
 type object = unstructured.Unstructured
 
-// gatherer reads from a cluster, one request at a time, and writes only what may be written.
+// gatherer reads from a cluster, one request at a time, and writes only data that may leave the cluster.
 type gatherer struct {
 	options
 	config   *rest.Config
@@ -42,10 +42,10 @@ type gatherer struct {
 	unwritten error
 }
 
-// missed describes what could not be read, and why.
+// missed describes data that could not be read, and the reason.
 type missed struct{ What, Why string }
 
-// miss records that something could not be read.
+// miss records that data could not be read.
 func (g *gatherer) miss(what string, err error) {
 	g.missed = append(g.missed, missed{what, g.redactor.text(err.Error())})
 	g.say("  could not read %s: %v", what, err)
@@ -70,7 +70,8 @@ func (g *gatherer) connect(ctx context.Context) error {
 	return nil
 }
 
-// list passes the objects of a kind in namespaces, "" for all, to a function. It finds none if the cluster does not serve the kind.
+// list calls a function for each object of a kind in the namespaces, where "" means all. It finds no objects if the cluster does not serve
+// the kind.
 func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
 	for _, namespace := range namespaces {
 		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
@@ -90,7 +91,7 @@ func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, s
 	}
 }
 
-// get keeps an object if it exists and was not found yet.
+// get reads an object that was not found yet, and keeps it if it exists.
 func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
 	if slices.ContainsFunc(g.found[kind], func(o object) bool { return o.GetNamespace() == namespace && o.GetName() == name }) {
 		return
@@ -114,7 +115,7 @@ func (g *gatherer) resource(kind, namespace string) dynamic.ResourceInterface {
 	return g.objects.Resource(*resource).Namespace(namespace)
 }
 
-// where describes the objects of a kind, or the one with a name.
+// where describes the objects of a kind, or the object with a name.
 func where(kind, namespace, name string) string {
 	resource, _ := schema.ParseResourceArg(kind)
 	text := resource.GroupResource().String()

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers from a cluster that has an object of each kind, and compares the files with the page's tables of files and
-// of kinds of objects.
+// TestFilesAreDocumented gathers from a cluster that has an object of each kind, and compares the files with the documented tables of files
+// and of kinds of objects.
 func TestFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {
@@ -118,7 +118,7 @@ func filesIn(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// rowsOf returns the code in the second cell of each row of a table, by the code in the first.
+// rowsOf returns, for each row of a table, the code in the second cell, keyed by the code in the first cell.
 func rowsOf(page, heading string) map[string][]string {
 	_, table, _ := strings.Cut(page, heading+"\n")
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -151,7 +151,7 @@ func expectSame(t *testing.T, what string, documented, written []string) {
 		*list = slices.Compact(*list)
 	}
 	if !slices.Equal(documented, written) {
-		t.Errorf("docs/reference/must-gather.md has the %s\n%s\nbut these are written:\n%s", what, strings.Join(documented, "\n"),
+		t.Errorf("docs/reference/must-gather.md lists the %s\n%s\nbut these are written:\n%s", what, strings.Join(documented, "\n"),
 			strings.Join(written, "\n"))
 	}
 }

@@ -57,15 +57,15 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	case g.config.BearerTokenFile == podToken:
 		return g.config.BearerToken, nil
 	}
-	return "", errors.New("the token of a person is not sent to the operator: name a service account by --metrics-account=NAMESPACE/NAME")
+	return "", errors.New("a person's token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME")
 }
 
-// endpointFiles returns the files by the paths of the operator.
+// endpointFiles returns the names of the files, keyed by the operator's URL paths.
 func endpointFiles() map[string]string {
 	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
 }
 
-// readEndpoint reads what one of the operator's pods serves.
+// readEndpoint reads the metrics and the diagnostics from one of the operator's pods.
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func TestMetricsAreReadThroughAPortForward(t *testing.T) {
 	}
 	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" ||
 		last.Why != "/diagnostics: 403 Forbidden" {
-		t.Errorf("what was missed is %+v", g.missed)
+		t.Errorf("the missed data is %+v", g.missed)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestMetricsOfAPodThatCannotBeReached(t *testing.T) {
 	}
 	g.readEndpoints(t.Context())
 	if last := g.missed[len(g.missed)-1]; !strings.Contains(last.What, "manager-x") || last.Why == "" {
-		t.Errorf("what was missed is %+v", g.missed)
+		t.Errorf("the missed data is %+v", g.missed)
 	}
 }
 

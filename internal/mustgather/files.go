@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// write writes a file that only its owner can read. If it fails, the other files are still written.
+// write writes a file that only its owner can read. If that fails, the other files are still written.
 func (g *gatherer) write(path, content string) {
 	path = filepath.Join(g.folder, path)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -21,9 +21,9 @@ func (g *gatherer) write(path, content string) {
 	g.unwritten = errors.Join(g.unwritten, err)
 }
 
-// finish writes what was found, and what could not be read.
+// finish writes the data that was found, and a list of the data that could not be read.
 func (g *gatherer) finish() error {
-	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // as oc has it
+	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // the format of oc
 	for kind := range g.found {
 		g.writeObjects(kind)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fixture returns what was found in a cluster with an Echo and an operator.
+// fixture returns a gatherer that has found an Echo and an operator in a cluster.
 func fixture(t *testing.T) *gatherer {
 	t.Helper()
 	g := &gatherer{options: options{folder: t.TempDir(), version: "dev"}, out: io.Discard, redactor: rules(t), found: map[string][]object{},
@@ -41,7 +41,7 @@ func TestEveryFileIsWritten(t *testing.T) {
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	g := fixture(t)
-	g.write("namespaces", "a file in the place of a folder")
+	g.write("namespaces", "a file in place of a directory")
 	if err := g.finish(); err == nil || !strings.Contains(err.Error(), "namespaces") {
 		t.Error("the error is", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// Kinds, as resource, version and group. The table of kinds has the ones that the operator creates.
+// These are kinds, written as resource, version and group. The table of kinds lists the kinds that the operator creates.
 const (
 	echoes                 = "echoes.v1.example.com"
 	pods                   = "pods.v1."
@@ -35,7 +35,7 @@ const (
 	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
 	// usualNamespace is the operator's namespace if OLM did not install it.
 	usualNamespace = "echo-operator-system"
-	// mostLookups is the maximum number of Echoes that are not ready whose objects are looked up by name.
+	// mostLookups is the maximum number of unready Echoes for which objects are looked up by name.
 	mostLookups = 100
 )
 
@@ -58,7 +58,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read, "" for all: the requested ones and others.
+// scope returns the namespaces to read: the requested ones and the given others, or "" for all namespaces.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -108,7 +108,7 @@ func (g *gatherer) operatorNamespaces() []string {
 	return namespacesOf(g.operators())
 }
 
-// createdKinds returns the kinds that the operator creates, and the ones among them whose objects have the names of their Echoes.
+// createdKinds returns the kinds that the operator creates. For the kinds in named, an object has the same name as its Echo.
 func createdKinds() (created, named []string) {
 	for _, k := range kinds.Table() {
 		kind := k.Resource + "." + k.Version + "." + k.Group
@@ -127,7 +127,7 @@ func (g *gatherer) readChildren(ctx context.Context) {
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
 		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))
 	}
-	// A foreign object may have the name of an Echo's child, which the operator then does not create.
+	// If a foreign object already has the name of an Echo's child, the operator does not create the child.
 	notReady := slices.DeleteFunc(slices.Clone(g.found[echoes]), func(echo object) bool {
 		return textOf(echo, "status", "phase") == v1.PhaseReady
 	})
@@ -138,7 +138,7 @@ func (g *gatherer) readChildren(ctx context.Context) {
 	}
 }
 
-// readOLM reads OLM's objects for the operator if the cluster has OLM. There may be only a Subscription.
+// readOLM reads OLM's objects for the operator if the cluster has OLM. A Subscription may be the only such object.
 func (g *gatherer) readOLM(ctx context.Context) {
 	namespaces := []string{g.operatorNamespace}
 	for _, kind := range []string{subscriptions, clusterServiceVersions, installPlans, operatorGroups} {

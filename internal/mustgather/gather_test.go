@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// gathered runs the program with a server's kubeconfig, and returns its output and the directory.
+// gathered runs the program with a kubeconfig for a server, and returns the output and the directory of the files.
 func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (output, folder string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func TestFailedRequestsStopNothing(t *testing.T) {
 	for _, want := range []string{"pods", "deployments.apps", "deployments.apps/web in the namespace team", "events.events.k8s.io",
 		"subscriptions.operators.coreos.com", "customresourcedefinitions.apiextensions.k8s.io/echoes.example.com"} {
 		if !strings.Contains(missed, want+": ") || !strings.Contains(output, "could not read "+want+": ") {
-			t.Errorf("it is not said that %s could not be read:\n%s", want, missed)
+			t.Errorf("no message reports that %s could not be read:\n%s", want, missed)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestARequestThatIsNotAnsweredEndsWithTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if missed := content(t, folder, "not-read.txt"); !strings.Contains(missed, context.DeadlineExceeded.Error()) {
-		t.Error("it is not written that the time was over:", missed)
+		t.Error("the timeout is not reported:", missed)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
 		t.Error("the error is", err)
 	}
 	if _, err := os.Stat(folder); err == nil {
-		t.Error("the folder was created")
+		t.Error("the directory was created")
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 	mostLogs = 100
 )
 
-// readLogs reads the logs of the operator and of its echo servers. It does not read the logs of other images, because their content is not
-// known.
+// readLogs reads the logs of the operator and of its echo servers. It does not read the logs of other images, because their content is
+// unknown.
 func (g *gatherer) readLogs(ctx context.Context) {
 	for _, pod := range ofOperator(g.found[pods]) {
 		g.readLog(ctx, pod, operatorLines)
@@ -70,7 +70,7 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	text, err := g.client.CoreV1().Pods(c.Pod.GetNamespace()).GetLogs(c.Pod.GetName(), &corev1.PodLogOptions{
 		Container: c.Name, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
 	}).DoRaw(ctx)
-	if apierrors.IsNotFound(err) { // the pod is gone by now
+	if apierrors.IsNotFound(err) { // the pod no longer exists
 		return
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
-// podFolder returns the directory for a pod's logs. Within it, they have the same paths as with `oc adm inspect`.
+// podFolder returns the directory for a pod's logs. Within the directory, the logs have the same paths as with `oc adm inspect`.
 func podFolder(pod object) string {
 	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
 }

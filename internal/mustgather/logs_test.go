@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLogs reads two Echoes, each on its own page: one with the operator's image, and one with another.
+// TestLogs reads two Echoes, each on its own page of the list: one with the operator's image, and one with another image.
 func TestLogs(t *testing.T) {
 	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
 	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
@@ -35,7 +35,7 @@ func TestLogs(t *testing.T) {
 		case path == "/api/v1/namespaces/team/pods/own-x/log" && query.Get("container") == "echo" && query.Get("tailLines") == "200":
 			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711", query.Get("previous"))
 		case strings.HasSuffix(path, "/log"):
-			t.Errorf("%s was asked for", r.URL)
+			t.Errorf("%s was requested", r.URL)
 		default:
 			list(w, "")
 		}

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// redacted replaces values that are left out.
+	// redacted replaces omitted values.
 	redacted = "<redacted>"
-	// leastSecret is the minimum length of a secret that is replaced in texts. Shorter ones, such as true and 8080, are too common.
+	// leastSecret is the minimum length of a secret that is replaced in texts. Shorter values, such as true and 8080, are too common.
 	leastSecret = 6
 )
 
 //go:embed kept.yaml
 var keptFields []byte
 
-// redactor determines what may leave the cluster: only what kept.yaml and the table of kinds name.
+// redactor determines which fields may leave the cluster: only the ones that kept.yaml and the table of kinds name.
 type redactor struct {
 	// kinds are the rules by kind. A rule is an action, or the rules of the fields below.
 	kinds map[string]any
-	// secrets are the values with the action "secret", and texts replaces them; texts is nil if there are new ones.
+	// secrets are the values with the action "secret". texts replaces them, and is nil if there are new secrets.
 	secrets map[string]bool
 	texts   *strings.Replacer
-	// learning is true while nothing is written, so no texts are needed.
+	// learning is true while secrets are being collected. Nothing is written then, so no texts are needed.
 	learning bool
 }
 
@@ -89,7 +89,7 @@ func (r *redactor) value(value, rule any) any {
 	return redacted
 }
 
-// fields returns the parts that rules keep of a map's fields, or of each item of a list.
+// fields returns the parts of a map's fields, or of each item of a list, that the rules keep.
 func (r *redactor) fields(value any, rules map[string]any) any {
 	switch value := value.(type) {
 	case []any:
@@ -140,7 +140,7 @@ func (r *redactor) secret(value any) any {
 // text returns a string without secrets.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
-		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one may contain another
+		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
 		var pairs []string
 		for _, secret := range secrets {
 			pairs = append(pairs, secret, redacted)

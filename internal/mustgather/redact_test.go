@@ -22,7 +22,7 @@ func parsed(t *testing.T, manifest string) *object {
 	o := &object{}
 	text, err := yaml.YAMLToJSON([]byte(manifest))
 	if err == nil {
-		err = json.Unmarshal(text, &o.Object) // as a client does: whole numbers are integers
+		err = json.Unmarshal(text, &o.Object) // like a client, it decodes whole numbers as integers
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
 }
 
-// TestRules_everyKind checks that every kind has a rule, without which its objects would be written without any field.
+// TestRules_everyKind checks that every kind has a rule. Without a rule, objects of the kind would be written without any field.
 func TestRules_everyKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
@@ -172,7 +172,7 @@ func TestTextsHaveNoSecrets(t *testing.T) {
 		"a s3cret and s3cret":               "a <redacted> and <redacted>",
 		`s3cret with "quotes"`:              "<redacted>",
 		`{"value":"s3cret with \"quotes\""`: `{"value":"<redacted>"`,
-		"port 8080":                         "port 8080", // too short to be one
+		"port 8080":                         "port 8080", // too short for a secret
 	} {
 		if got := r.text(text); got != want {
 			t.Errorf("%q became %q, not %q", text, got, want)
@@ -180,6 +180,6 @@ func TestTextsHaveNoSecrets(t *testing.T) {
 	}
 	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
 	if got := r.text("another-one"); got != redacted {
-		t.Errorf("a secret that was learned later is in %q", got)
+		t.Errorf("a secret that was learned later is still in %q", got)
 	}
 }

@@ -30,14 +30,14 @@ type options struct {
 func parse(version string, arguments []string, getenv func(string) string, out io.Writer) (options, error) {
 	o, folder := options{version: version}, "must-gather-"+time.Now().UTC().Format("20060102-150405")
 	if getenv("KUBERNETES_SERVICE_HOST") != "" {
-		folder = "/must-gather" // from where oc copies it
+		folder = "/must-gather" // oc copies this directory
 	}
 	flags := pflag.NewFlagSet("gather", pflag.ContinueOnError)
-	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the `NAMESPACES` of the Echoes, separated by commas; not set: all")
+	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the `NAMESPACES` of the Echoes, separated by commas; all if not set")
 	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the operator's `NAMESPACE`; found automatically if not set")
-	flags.StringVar(&o.folder, "dest-dir", folder, "the `FOLDER` to write to")
+	flags.StringVar(&o.folder, "dest-dir", folder, "the `DIRECTORY` to write to")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
-		"how long to read at most, a `DURATION` such as 90s; what was read until then is written")
+		"the maximum time for reading, a `DURATION` such as 90s; data that was read by then is written")
 	flags.StringVar(&o.metricsAccount, "metrics-account", "",
 		"a service account, as `NAMESPACE/NAME`, that may read the operator's metrics: "+
 			"must-gather requests a token for ten minutes. In a pod, it uses the pod's token; elsewhere, it reads no metrics without this flag")
@@ -48,7 +48,8 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	return o, err
 }
 
-// Run collects everything. It fails only if nothing can be read or written: its output lists what it could not read.
+// Run collects everything. It fails only if nothing can be read, or if a file cannot be written. Its output lists the data that it could
+// not read.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)
 	if err != nil {
@@ -70,7 +71,7 @@ func Run(ctx context.Context, version string, arguments []string, getenv func(st
 func newGatherer(o options, out io.Writer) (*gatherer, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster was found, set KUBECONFIG: %w", err)
+		return nil, fmt.Errorf("no cluster was found; set KUBECONFIG: %w", err)
 	}
 	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+o.version, rest.NoWarnings{}
 	config.Timeout, config.QPS, config.Burst = requestTimeout, 50, 100

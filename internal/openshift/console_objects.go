@@ -26,8 +26,8 @@ func ConsoleAPI() schema.GroupVersion {
 //go:embed console_objects
 var consoleFiles embed.FS
 
-// ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts. It
-// omits the sample that requires Gateway API if the cluster does not serve that.
+// ConsoleObjects returns the objects that the OpenShift console shows about Echoes: samples of whole objects, samples of parts of objects,
+// and quick starts. If the cluster does not serve Gateway API, it omits the sample that requires Gateway API.
 func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		return sample(name, text, false), nil
@@ -48,7 +48,8 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	return append(append(objects, snippets...), starts...), err
 }
 
-// collect creates an object from each file that matches a pattern, by its name without extension.
+// collect creates an object from each file that matches a pattern. make receives the file's name without its extension, and the file's
+// content.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)

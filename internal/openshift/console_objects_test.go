@@ -68,7 +68,7 @@ func TestConsoleObjects_withoutGatewayAPI(t *testing.T) {
 	g.Expect(with).To(HaveLen(len(without) + 1))
 }
 
-// TestEveryFileIsASample checks that every file is a sample, or that samples.go has a reason why it is not.
+// TestEveryFileIsASample checks that every file is a sample, or that samples.go gives a reason why it is not.
 func TestEveryFileIsASample(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/v1_*.yaml")
 	if err != nil || len(files) < 9 {
@@ -79,13 +79,13 @@ func TestEveryFileIsASample(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		isSample := found["echo-operator-"+strings.ReplaceAll(name, "v1_echo_", "example-")] != nil
 		if isSample == slices.Contains([]string{"v1_echo", "v1_echo_autoscaled", "v1_echo_hello"}, name) {
-			t.Errorf("%s: it is %t that the console offers it", file, isSample)
+			t.Errorf("%s: the console offers it: %t", file, isSample)
 		}
 	}
 }
 
-// TestTitlesNameWhatMustExist checks the titles, which the console shows: a sample whose Secret, Gateway or host name is missing does not
-// work.
+// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, the Gateway or the host name without which the sample
+// does not work.
 func TestTitlesNameWhatMustExist(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)
@@ -98,15 +98,15 @@ func TestTitlesNameWhatMustExist(t *testing.T) {
 		} {
 			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 				if want := fmt.Sprintf(needed, strings.Join(found[1:], "")); !strings.Contains(title, want) {
-					t.Errorf("%s: the title %q does not say %q", name, title, want)
+					t.Errorf("%s: the title %q does not contain %q", name, title, want)
 				}
 			}
 		}
 	}
 }
 
-// TestImagesOfOthers checks that image names have a registry and a fixed tag: a short name depends on a node's registries, and a tag that
-// moves can name another image.
+// TestImagesOfOthers checks that image names have a registry and a fixed tag. A short name depends on a node's registries, and a tag that
+// is not fixed can name another image later.
 func TestImagesOfOthers(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {

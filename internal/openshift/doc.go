@@ -1,2 +1,2 @@
-// Package openshift uses what only OpenShift has: console objects, the cluster's TLS profile, and serving certificates.
+// Package openshift uses features that only OpenShift has: console objects, the cluster's TLS profile, and serving certificates.
 package openshift

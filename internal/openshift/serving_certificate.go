@@ -15,9 +15,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// ServingCertificate is an endpoint's certificate: tls.crt and tls.key in a directory, and a self-signed one until these files exist. They
-// may appear after the start: OpenShift creates the Secret that a Service names in its service.beta.openshift.io/serving-cert-secret-name
-// annotation, and the kubelet adds it to the volume of a running pod. After a rotation, new connections get the new certificate.
+// ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
+// exist. The files may appear after the start: OpenShift creates the Secret that a Service names in its
+// service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet adds the Secret to the volume of a running pod. After a
+// rotation, new connections use the new certificate.
 type ServingCertificate struct {
 	folder string
 	log    logr.Logger
@@ -27,7 +28,8 @@ type ServingCertificate struct {
 	problem string // why the files were last unusable
 }
 
-// NewServingCertificate returns the certificate in a directory, which may not exist. If the name is empty, the certificate is self-signed.
+// NewServingCertificate returns the certificate in a directory. The directory need not exist. If the name is empty, the certificate is
+// self-signed.
 func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
 	return &ServingCertificate{folder: folder, log: log}
 }
@@ -55,7 +57,7 @@ func (s *ServingCertificate) load() {
 		s.current, s.problem = &loaded, ""
 	case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem:
 		s.problem = err.Error()
-		s.log.Info("The certificate cannot be used. The endpoint keeps the last one.", "folder", s.folder, "cause", s.problem)
+		s.log.Info("The certificate cannot be used. The endpoint continues to use the previous one.", "folder", s.folder, "cause", s.problem)
 	}
 }
 

@@ -20,24 +20,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// TLSProfile is a cluster's TLS profile when the operator started.
+// TLSProfile is the TLS profile that a cluster had when the operator started.
 type TLSProfile struct {
 	spec configv1.TLSProfileSpec
-	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the profile is the intermediate
-	// one.
+	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the intermediate profile
+	// applies.
 	Found bool
-	// Refused says why the operator may not read the profile. It is empty if the operator may, or if there is none.
+	// Refused is the reason why the operator may not read the profile. It is empty if the operator may read it, or if the cluster has no
+	// profile.
 	Refused string
 }
 
-// AddAPIServer adds to a scheme only the kind that has the profile, not the hundred other kinds in its API.
+// AddAPIServer adds to a scheme only the kind that contains the profile, not the hundred other kinds in its API.
 func AddAPIServer(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
 	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)
 	return nil
 }
 
-// FindTLSProfile reads the profile of a cluster with one request. An error means that the operator does not know whether there is one.
+// FindTLSProfile reads the profile of a cluster with one request. An error means that the operator does not know whether the cluster has a
+// profile.
 func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})
 	if err := AddAPIServer(scheme); err != nil {
@@ -60,8 +62,8 @@ func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, erro
 	return TLSProfile{spec: spec, Found: true}, err
 }
 
-// Restrict restricts an endpoint to the profile. If Go supports none of its ciphers, TLS 1.3 is the minimum, because Go has fixed ciphers
-// for it.
+// Restrict restricts an endpoint to the profile. If Go supports none of the profile's ciphers, TLS 1.3 is the minimum, because Go uses
+// fixed ciphers for TLS 1.3.
 func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	restrict, _ := openshifttls.NewTLSConfigFromProfile(p.spec)
 	restrict(endpoint)
@@ -70,8 +72,8 @@ func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	}
 }
 
-// Names returns the names of the profile's minimum version and TLS 1.2 ciphers, as server flags expect them, and nothing if the cluster has
-// no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
+// Names returns the names of the profile's minimum version and TLS 1.2 ciphers, as server flags expect them. It returns nothing if the
+// cluster has no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
 func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	if !p.Found {
 		return "", nil
@@ -89,7 +91,7 @@ func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	return string(configv1.VersionTLS12), ciphers
 }
 
-// Cached returns what a cache holds for Watch, by kind.
+// Cached returns the cache options, by kind, for the objects that Watch requires.
 func (p TLSProfile) Cached() map[client.Object]cache.ByObject {
 	if !p.Found {
 		return nil

@@ -23,13 +23,13 @@ func TestFindTLSProfile(t *testing.T) {
 		failed         bool
 		version        uint16
 	}{
-		"no OpenShift":               {status: http.StatusNotFound, version: tls.VersionTLS12},
-		"modern":                     {status: http.StatusOK, profile: "Modern", found: true, version: tls.VersionTLS13},
-		"none is set":                {status: http.StatusOK, found: true, version: tls.VersionTLS12},
-		"a type to come":             {status: http.StatusOK, profile: "Future", found: true, version: tls.VersionTLS12},
-		"custom, empty":              {status: http.StatusOK, profile: "Custom", refused: true, version: tls.VersionTLS12},
-		"the operator may not read":  {status: http.StatusForbidden, refused: true, version: tls.VersionTLS12},
-		"the API server has a fault": {status: http.StatusInternalServerError, failed: true},
+		"no OpenShift":              {status: http.StatusNotFound, version: tls.VersionTLS12},
+		"modern":                    {status: http.StatusOK, profile: "Modern", found: true, version: tls.VersionTLS13},
+		"none is set":               {status: http.StatusOK, found: true, version: tls.VersionTLS12},
+		"a future type":             {status: http.StatusOK, profile: "Future", found: true, version: tls.VersionTLS12},
+		"custom, empty":             {status: http.StatusOK, profile: "Custom", refused: true, version: tls.VersionTLS12},
+		"the operator may not read": {status: http.StatusForbidden, refused: true, version: tls.VersionTLS12},
+		"the API server fails":      {status: http.StatusInternalServerError, failed: true},
 	} {
 		requests := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +74,7 @@ func TestNamesOfAProfile(t *testing.T) {
 		"a name of IANA":            {custom(configv1.VersionTLS11, aes256, "DHE-RSA-AES128-GCM-SHA256"), "VersionTLS12", []string{aes256}},
 		"an insecure cipher": {custom(configv1.VersionTLS12, "ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"), "VersionTLS12",
 			[]string{aes256}},
-		"no cipher that is left": {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
+		"no supported cipher": {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
 	} {
 		version, ciphers := TLSProfile{spec: c.spec, Found: true}.Names()
 		slices.Sort(ciphers)
@@ -86,7 +86,7 @@ func TestNamesOfAProfile(t *testing.T) {
 	}
 }
 
-// TestAProfileWithoutCiphersThatGoHasIsNotOpen checks an empty list of ciphers, with which Go would offer its own.
+// TestAProfileWithoutCiphersThatGoHasIsNotOpen checks an empty list of ciphers. With such a list, Go would offer its own ciphers.
 func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
 	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(

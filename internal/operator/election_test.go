@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/caches"
 )
 
-// leaseServer is an API server with one lease. Like a real API server, it rejects updates of other versions.
+// leaseServer is a fake API server with one lease. Like a real API server, it rejects updates of other versions.
 type leaseServer struct {
 	lease   *coordinationv1.Lease
 	updates int
@@ -120,7 +120,7 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that ends, with or without an error, after its context or, if it lost the lease, before.
+// endedManager is a manager that ends with or without an error. It ends after its context, or immediately if it lost the lease.
 type endedManager struct {
 	manager.Manager
 	ends error
@@ -139,9 +139,9 @@ func TestOperatorStart_releasesTheLease(t *testing.T) {
 		manager  endedManager
 		released bool
 	}{
-		"in order":              {endedManager{}, true},
-		"runnables that run on": {endedManager{ends: errors.New("grace period")}, false},
-		"leader election lost":  {endedManager{ends: errors.New("lost"), lost: true}, false},
+		"in order":                  {endedManager{}, true},
+		"runnables that do not end": {endedManager{ends: errors.New("grace period")}, false},
+		"leader election lost":      {endedManager{ends: errors.New("lost"), lost: true}, false},
 	} {
 		s, lock := serveLease(t)
 		ctx, stop := context.WithCancel(t.Context())

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logged returns what is logged at a level while a pod with a value in its environment is written. The API server returns what it received.
+// logged returns the log at a level while a client creates a pod with a value in its environment. The API server returns the pod that it
+// received.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -46,5 +47,5 @@ func TestNoLevelWritesBodies(t *testing.T) {
 	const canary = "canary-4711"
 	highest := zapcore.Level(-mostVerbose)
 	g.Expect(logged(t, highest, canary)).NotTo(ContainSubstring(canary))
-	g.Expect(logged(t, highest-1, canary)).To(ContainSubstring(canary), "the log contains no body, so that this test shows nothing")
+	g.Expect(logged(t, highest-1, canary)).To(ContainSubstring(canary), "the log contains no body, so this test proves nothing")
 }

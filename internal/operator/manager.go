@@ -50,7 +50,7 @@ const (
 	eventReporter = "echo-operator"
 	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that a stop may take.
 	shutdownTimeout = 6 * time.Second
-	// lastSpansTimeout is how long spans may be sent after that, when no client waits.
+	// lastSpansTimeout limits the time for sending the last spans after that, when no client is waiting.
 	lastSpansTimeout = time.Second
 )
 
@@ -59,7 +59,7 @@ type Operator struct {
 	manager.Manager
 	Echoes     *echo.Reconciler
 	Companions *companion.Reconciler
-	// Memories are functions, each of which drops one memory of a reconciler. No decision depends on a memory, as tests/reliability shows.
+	// Memories are functions that each drop one memory of a reconciler. No decision depends on a memory, as tests/reliability shows.
 	Memories []func()
 
 	supervisor supervisor
@@ -69,7 +69,7 @@ type Operator struct {
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Options must be complete. ctx ends the requests that ask what the cluster offers.
+// New assembles the operator. Options must be complete. ctx cancels the requests that discover the cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -159,7 +159,7 @@ func (o *Operator) Start(ctx context.Context) error {
 	}
 }
 
-// newScheme returns the types that the operator reads and writes. All of Kubernetes' types would take a tenth of its memory.
+// newScheme returns the types that the operator reads and writes. All of Kubernetes' types would take a tenth of the operator's memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
@@ -183,7 +183,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Traces:   o.traces,
 		Now:      time.Now,
 	}
-	go common.Schema.Prepare() // while the caches are filled
+	go common.Schema.Prepare() // while the caches are being filled
 	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls),
 	}
-	if o.lock != nil { // client-go does not release it: after a failed renewal, it would do so while the reconcilers still run
+	if o.lock != nil { // after a failed renewal, client-go would release it while the reconcilers still run
 		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
 	}
 	return all
@@ -268,8 +268,8 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the probes. A namespace that is left out fails its own check, to inform people: the Deployment's readiness probe checks
-// only the caches.
+// addProbes adds the probes. A namespace that is not watched fails its own check. That check only informs people, because the Deployment's
+// readiness probe checks only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {

@@ -43,7 +43,7 @@ func TestManagerOptions(t *testing.T) {
 		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
 	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lock || got.LeaderElectionReleaseOnCancel {
-		t.Errorf("a leader is elected: %t, by %v; client-go releases it: %t", got.LeaderElection, got.LeaderElectionResourceLockInterface,
+		t.Errorf("a leader is elected: %t, with %v; client-go releases the lease: %t", got.LeaderElection, got.LeaderElectionResourceLockInterface,
 			got.LeaderElectionReleaseOnCancel)
 	}
 	if got.LeaseDuration != nil || got.RenewDeadline != nil || got.RetryPeriod != nil {
@@ -63,7 +63,7 @@ func TestManagerOptions(t *testing.T) {
 func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
 	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
-		t.Errorf("everybody can read them: %+v", got)
+		t.Errorf("everyone can read the metrics: %+v", got)
 	}
 	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	for _, change := range got.TLSOpts {

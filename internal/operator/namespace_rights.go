@@ -19,20 +19,20 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// missingRights holds, by namespace, the rights that the operator lacks to watch it.
+// missingRights holds, by namespace, the rights that the operator lacks for watching the namespace.
 type missingRights map[string][]string
 
 // in describes the rights that are missing in a namespace, and what to do.
 func (m missingRights) in(namespace string) string {
 	return fmt.Sprintf(
-		"the operator may not %s in namespace %s: create a RoleBinding in it that grants the operator's role to its service account",
+		"the operator may not %s in namespace %s: create a RoleBinding there that grants the operator's role to its service account",
 		strings.Join(m[namespace], ", "), namespace)
 }
 
-// askRights asks which rights are missing in namespaces. The result omits namespaces in which none is missing.
+// askRights asks which rights are missing in namespaces. The result omits namespaces in which no right is missing.
 type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
 
-// newAskRights returns a function that asks the API server. Every authenticated user may ask about its own rights.
+// newAskRights returns a function that asks the API server. All authenticated users may ask about their own rights.
 func newAskRights(cluster *rest.Config) (askRights, error) {
 	resources := watchedResources()
 	quick := rest.CopyConfig(cluster)
@@ -110,7 +110,7 @@ func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessRevie
 	return review.Status.Allowed, nil
 }
 
-// among returns the namespaces in which no right is missing, and an error if there is none.
+// among returns the namespaces in which no right is missing. If there are none, it returns an error.
 func (m missingRights) among(namespaces []string) ([]string, error) {
 	if len(namespaces) == 0 { // all
 		return nil, nil

@@ -77,7 +77,7 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 	}
 }
 
-// The role that a RoleBinding grants must suffice to watch a namespace.
+// TestTheRoleHasWhatIsAskedFor checks that the role that a RoleBinding grants suffices to watch a namespace.
 func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/role.yaml")

@@ -22,17 +22,18 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// discoverTimeout bounds how long the operator asks, at the start, what the cluster offers.
+// discoverTimeout limits the discovery of the cluster's APIs at the start.
 const discoverTimeout = 30 * time.Second
 
-// offered is what the cluster offered beyond Kubernetes when the operator started. Caches and watches are set up for it once.
+// offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. Caches and watches are set up for
+// them once.
 type offered struct {
 	apis discovery.Offer
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster what it offers. The operator does not use an API about which it gets no response, and still serves the Echoes
-// that do not need it.
+// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator does not use the API, and
+// still serves the Echoes that do not need it.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -57,7 +58,8 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	return err
 }
 
-// findTLSProfile reads the TLS profile of the cluster. It fails if the profile remains unknown: a guess would restart pods twice.
+// findTLSProfile reads the TLS profile of the cluster. It fails if the profile remains unknown, because a wrong guess would restart pods
+// twice.
 func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProfile, error) {
 	var profile openshift.TLSProfile
 	var last error
@@ -66,12 +68,11 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 		return last == nil, nil
 	})
 	if last != nil {
-		return profile, fmt.Errorf("asking for the TLS profile of the cluster: %w", last)
+		return profile, fmt.Errorf("reading the TLS profile of the cluster: %w", last)
 	}
 	if profile.Refused != "" {
-		ctrl.Log.Info(
-			"The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right, then restart it.",
-			"cause", profile.Refused)
+		ctrl.Log.Info("The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. "+
+			"Grant the right, then restart the operator.", "cause", profile.Refused)
 	}
 	return profile, nil
 }
@@ -79,8 +80,8 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 // discoverRetries outlasts the restart of an API server: 1 + 2 + 4 + 8 s.
 func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
 
-// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which it lists them, an empty
-// list for all.
+// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which it lists them. An empty
+// name stands for all namespaces.
 func optionalKinds(options Options) []discovery.Kind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
@@ -106,7 +107,7 @@ func optionalKinds(options Options) []discovery.Kind {
 	return kinds
 }
 
-// gatewayAPI returns what the cluster offers of Gateway API.
+// gatewayAPI returns the findings about Gateway API.
 func (f offered) gatewayAPI() gatewayapi.API {
 	api := routing.GatewayGroupVersion()
 	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
@@ -118,22 +119,22 @@ func (f offered) podMonitors() bool {
 	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
 
-// routes reports whether the cluster serves Routes, or may: only OpenShift gives no response while the server of that API is down. An
-// Ingress that the operator changed as for other clusters would lose its Route.
+// routes reports whether the cluster serves Routes, or may serve them. A cluster that gives no response about Routes is an OpenShift
+// cluster whose Route server is down. There, an Ingress would lose its Route if the operator changed it as in other clusters.
 func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
-// tlsOfEchoes returns what the cluster requires of HTTPS in the echo servers.
+// tlsOfEchoes returns the TLS profile that the cluster requires for HTTPS in the echo servers.
 func (f offered) tlsOfEchoes() children.TLSProfile {
 	minVersion, ciphers := f.tls.Names()
 	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
 }
 
-// watched returns what the caches hold.
+// watched returns the optional kinds that the caches hold.
 func (f offered) watched() caches.Watched {
 	return caches.Watched{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
 }
 
-// watchAPIs returns a watch that keeps asking about the APIs that Echoes require.
+// watchAPIs returns a watch that queries the APIs that Echoes require.
 func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, times discovery.Times) *discovery.Watch {
 	return &discovery.Watch{
 		Changes:  discovery.Changes{Times: times, Began: time.Now(), Start: o.offered.apis},

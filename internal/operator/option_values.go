@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// clean cleans all texts.
+// clean cleans all text settings.
 func (o *Options) clean() {
 	texts := []*string{&o.MetricsAddress, &o.MetricsCertPath, &o.ProbeAddress, &o.LeaderElectionNamespace}
 	for _, each := range o.settings() {
@@ -24,8 +24,8 @@ func (o *Options) clean() {
 	}
 }
 
-// parseNamespaces returns the names in a list, none for all namespaces. A list of separators only may come from a template without its
-// values: it must not widen what the operator watches.
+// parseNamespaces returns the names in a list, or none for all namespaces. It rejects a list that contains only separators. Such a list may
+// come from a template without values, and must not make the operator watch all namespaces.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -39,7 +39,7 @@ func parseNamespaces(list string) ([]string, error) {
 		namespaces = append(namespaces, name)
 	}
 	if list != "" && namespaces == nil {
-		return nil, fmt.Errorf("WATCH_NAMESPACE: %q has no name: leave it empty for all namespaces", list)
+		return nil, fmt.Errorf("WATCH_NAMESPACE: %q contains no name: leave the setting empty for all namespaces", list)
 	}
 	return namespaces, nil
 }
@@ -52,8 +52,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects addresses that cannot be served, which would end the operator much later. It also rejects empty addresses:
-// controller-runtime would use a default for the metrics, and serve no probes.
+// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. It also rejects empty addresses. With
+// those, controller-runtime would use a default for the metrics, and would serve no probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
@@ -79,7 +79,8 @@ func checkImage(name, image string) error {
 	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)
 	if image != "" && !pattern.MatchString(image) {
-		return fmt.Errorf("%s: %q is not an image such as registry.example.com/echo/echo-server:1.0: no quotes, no scheme, the path in lower case", name, image)
+		return fmt.Errorf("%s: %q is not an image such as registry.example.com/echo/echo-server:1.0: "+
+			"write it without quotes and scheme, and with the path in lower case", name, image)
 	}
 	return nil
 }

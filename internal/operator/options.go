@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// defaultMaxReplicas is the largest number of replicas that an Echo may have, unless the installer sets another.
+	// defaultMaxReplicas is the largest number of replicas that an Echo may have, unless the installer sets another limit.
 	defaultMaxReplicas = "20"
-	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another.
+	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another standard.
 	defaultPodSecurity = "baseline"
 	// checkOwnURLs and checkAnyURLs are the values of CHECK_URLS.
 	checkOwnURLs, checkAnyURLs = "own", "any"
@@ -32,7 +32,7 @@ const (
 	// mostVerbose is the highest log level: from 8 on, client-go logs the bodies of requests and responses, including the environment
 	// variables of Echoes.
 	mostVerbose = 7
-	// logLevelFlag is the flag of controller-runtime's logger, logLevelVariable its environment variable.
+	// logLevelFlag is the flag of controller-runtime's logger, and logLevelVariable is its environment variable.
 	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
 )
 
@@ -40,26 +40,26 @@ const (
 type Options struct {
 	// Version is the version of the operator.
 	Version string
-	// MetricsAddress is the address at which metrics and the status API are served, "0" for none.
+	// MetricsAddress is the address at which metrics and the status API are served, or "0" for none.
 	MetricsAddress string
 	// Metrics is the registry to which the operator adds its own metrics. Only metrics in controller-runtime's registry are served.
 	Metrics prometheus.Registerer
-	// MetricsCertPath is the directory with the certificate for MetricsAddress, empty for a self-signed one.
+	// MetricsCertPath is the directory with the certificate for MetricsAddress, or empty for a self-signed one.
 	MetricsCertPath string
-	// ProbeAddress is the address at which probes are served, "0" for none.
+	// ProbeAddress is the address at which probes are served, or "0" for none.
 	ProbeAddress            string
 	LeaderElect             bool
 	LeaderElectionNamespace string
-	// Namespaces are the namespaces to watch, empty for all.
+	// Namespaces are the namespaces to watch, or empty for all.
 	Namespaces []string
-	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, empty without OLM.
+	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty without OLM.
 	CSV    string
 	Images children.Images
 	Policy policy.Policy
 	Log    zap.Options
 	// Discovery determines when the operator asks the cluster again about APIs that Echoes require.
 	Discovery discovery.Times
-	// Traces is true if spans are sent. Only the environment configures them, as OpenTelemetry specifies.
+	// Traces is true if spans are sent. Only environment variables configure tracing, as OpenTelemetry specifies.
 	Traces bool
 
 	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given
@@ -79,7 +79,7 @@ func (o *Options) settings() []setting {
 	return []setting{
 		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
 		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
-			fmt.Sprintf("largest spec.replicas of an Echo that is allowed, from 1 to %d", schemaMaxReplicas)},
+			fmt.Sprintf("largest allowed spec.replicas of an Echo, from 1 to %d", schemaMaxReplicas)},
 		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
 			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
 		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
@@ -98,8 +98,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
 		"address to serve metrics and the status API on over HTTPS, or 0 to disable")
 	flags.StringVar(&o.MetricsCertPath, "metrics-cert-path", "",
-		"folder with tls.crt and tls.key for the metrics and the status API, which may be added later; a self-signed certificate is "+
-			"used until then")
+		"directory with tls.crt and tls.key for the metrics and the status API; the files may be added later, and until then a "+
+			"self-signed certificate is used")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on, or 0 to disable")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
@@ -118,7 +118,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	})
 }
 
-// Complete checks the settings after the flags were parsed. Its errors name the setting and say what would be valid.
+// Complete checks the settings after the flags were parsed. Its errors name the setting and its valid values.
 func (o *Options) Complete() error {
 	o.clean()
 	if o.Images.EchoServer == "" {
@@ -154,7 +154,7 @@ func (o *Options) completeLogLevel() error {
 	}
 	if !isValid {
 		return fmt.Errorf("%s: it must be error, info, debug or a number from 1 (debug) to %d (most verbose), not %q; "+
-			"more would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose, o.level)
+			"higher levels would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose, o.level)
 	}
 	return nil
 }

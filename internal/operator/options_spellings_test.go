@@ -83,7 +83,7 @@ func parseSpelling(flagName, variable, text string) (string, error) {
 		o.Log.Development, o.Log.NewEncoder != nil, stack, o.Log.TimeEncoder != nil), err
 }
 
-// TestSpellings checks that no accepted text of a setting means something else.
+// TestSpellings checks that each unusual text of a setting is rejected or means the same as its usual text.
 func TestSpellings(t *testing.T) {
 	o, flags, variables := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), map[string]string{}
 	o.AddFlags(flags, func(string) string { return "" })
@@ -127,7 +127,7 @@ func checkSpellings(t *testing.T, flagName, variable, usual string, odd []spelli
 	}
 	if blank, err := parseSpelling(flagName, variable, " \r\n"); variable != "" && variable != "RELATED_IMAGE_ECHO_SERVER" {
 		if unset, unsetErr := parseSpelling(flagName, variable, ""); err != nil || unsetErr != nil || blank != unset {
-			t.Errorf("%s: blanks are not the same as nothing: %v", variable, err)
+			t.Errorf("%s: blanks do not mean the same as an empty value: %v", variable, err)
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout bounds each request that asks, at the start, what the cluster serves and allows.
+// startCheckTimeout limits each request at the start that asks which APIs the cluster serves and what the operator may do.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the cluster to work on, after its API server has confirmed that it serves an API. Its errors say
-// what to do.
+// FindCluster returns the configuration of the cluster to work on, after the cluster's API server has confirmed that it serves an API. Its
+// errors say what to do.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {

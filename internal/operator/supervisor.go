@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// askPeriod is how often the operator asks about its rights while it cannot watch a namespace.
+	// askPeriod is the interval at which the operator asks about its rights while it cannot watch a namespace.
 	askPeriod = 30 * time.Second
 	// fillTimeout is how long the caches may take to receive all objects.
 	fillTimeout = 2 * time.Minute
 )
 
-// supervisor ends the process when only a restart can help: when caches, which are set up once, cannot be used, or do not hold all
-// namespaces or kinds that they could.
+// supervisor ends the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
+// or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
 	// namespaces are the namespaces to watch, empty for all.
 	namespaces []string
@@ -37,7 +37,7 @@ type supervisor struct {
 	log        logr.Logger
 }
 
-// run returns when the process should end. A nil error means an orderly end.
+// run returns when the process should end. A nil error means a clean end.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.NewTicker(askPeriod)
 	defer rights.Stop()
@@ -56,7 +56,7 @@ func (s *supervisor) run(ctx context.Context) error {
 				s.log.Info("The APIs of the cluster have changed. Restarting to use them.", "changes", changes)
 				return nil
 			}
-			latest := slices.MaxFunc([]time.Time{at, time.Now()}, time.Time.Compare) // a timer may fire a moment before its time
+			latest := slices.MaxFunc([]time.Time{at, time.Now()}, time.Time.Compare) // a timer may fire a moment too early
 			at = s.apis.Next(latest)
 			apis.Reset(time.Until(at))
 		case <-rights.C:
@@ -67,8 +67,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end, because of its namespaces or because its caches are still not filled after a time. It
-// asks about rights only while namespaces are left out or caches are not filled.
+// checkCaches reports whether the process should end, because the accessible namespaces have changed, or because the caches are still not
+// filled after a time. It asks about rights only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {
@@ -81,14 +81,14 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 		return false, nil
 	}
 	return true,
-		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these, and the errors in the log",
+		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch them, and check the log for errors",
 			fillTimeout, strings.Join(pending, ", "))
 }
 
 // changed reports whether a restart would change the watched namespaces. It ignores errors, because it is called again.
 func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	asked := s.namespaces
-	if filled { // watched namespaces are served until the process ends, whatever happens to the rights in them
+	if filled { // watched namespaces are served until the process ends, even if the rights in them change
 		asked = slices.Sorted(maps.Keys(s.missing))
 	}
 	if len(asked) == 0 {

@@ -83,18 +83,18 @@ func TestWhenTheProcessEnds(t *testing.T) {
 		failure  string
 		asked    string
 	}{
-		"all is there":                 {scenario{namespaces: ab, now: rights(nil), filled: always}, hour, "", ""},
+		"everything is there":          {scenario{namespaces: ab, now: rights(nil), filled: always}, hour, "", ""},
 		"filled later":                 {scenario{namespaces: ab, now: rights(nil), filled: late}, hour, "", "a,b"},
 		"filled later, all namespaces": {scenario{now: rights(nil), filled: late}, hour, "", ""},
 		"a namespace is left out": {scenario{namespaces: ab, missing: noB, now: rights(noB), filled: always}, hour, "",
 			strings.Repeat(" b", 119)[1:]},
-		"its rights are given":          {scenario{namespaces: ab, missing: noB, now: given, filled: always}, 2 * minute, "", "b b b b"},
-		"no response for a while":       {scenario{namespaces: ab, missing: noB, now: unanswered, filled: always}, 2 * minute, "", "b b b b"},
-		"rights go before all is there": {scenario{namespaces: ab, now: rights(noB), filled: never}, minute / 2, "", "a,b"},
+		"the rights are granted":                   {scenario{namespaces: ab, missing: noB, now: given, filled: always}, 2 * minute, "", "b b b b"},
+		"no response for a while":                  {scenario{namespaces: ab, missing: noB, now: unanswered, filled: always}, 2 * minute, "", "b b b b"},
+		"rights lost before the caches are filled": {scenario{namespaces: ab, now: rights(noB), filled: never}, minute / 2, "", "a,b"},
 		"never filled": {scenario{namespaces: ab, now: rights(nil), filled: never}, 2 * minute, "v1.Echo, v1.Pod",
 			"a,b a,b a,b a,b"},
 		"never filled, all namespaces": {scenario{now: rights(nil), filled: never}, 2 * minute, "v1.Echo, v1.Pod", ""},
-		"never filled without any answer": {scenario{namespaces: ab, now: unanswered, filled: never}, 2 * minute, "v1.Echo, v1.Pod",
+		"never filled without any response": {scenario{namespaces: ab, now: unanswered, filled: never}, 2 * minute, "v1.Echo, v1.Pod",
 			"a,b a,b a,b a,b"},
 	} {
 		t.Run(name, func(t *testing.T) {

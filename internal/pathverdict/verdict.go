@@ -23,21 +23,22 @@ const (
 
 // Verdict has no latencies, identifiers or addresses from DNS, so that two verdicts on the same path are equal.
 type Verdict struct {
-	// Problem says why there are no facts: no Echo has responded.
+	// Problem is the reason why there are no facts: no Echo has responded.
 	Problem string `json:"problem,omitempty"`
-	// Silent says what gave no response at all. It is empty if the URL gave one, or if DNS gave an error.
+	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS gave an error.
 	Silent Silence `json:"silent,omitempty"`
-	// Address is the host and port to which the URL leads, for Silent.
+	// Address is the host and port to which the URL leads. It is set if Silent is set.
 	Address string `json:"address,omitempty"`
 	// Facts is the number of facts that were found.
 	Facts int `json:"facts"`
 	// Failed are the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
-	// Unfinished says why not everything was examined, such as DeadlinePassed, if another run may examine it. It is empty otherwise.
+	// Unfinished is the reason why not everything was examined, such as DeadlinePassed, if another run may examine the rest. It is empty
+	// otherwise.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
-// Silence says what gave no response at all, not even an error or a refused connection.
+// Silence names the part of the path that gave no response at all, not even an error or a refused connection.
 type Silence string
 
 const (
@@ -56,10 +57,10 @@ type Unmet struct {
 	Got  string `json:"got,omitempty"`
 }
 
-// DeadlinePassed says why something was not tested if the run had to end.
+// DeadlinePassed is the reason why facts were not tested when the run had to end.
 const DeadlinePassed = "the deadline of the run has passed"
 
-// Encode returns a verdict as JSON of at most 4,000 bytes. It drops the last expectations if there is more.
+// Encode returns a verdict as JSON of at most 4,000 bytes. If the JSON would be longer, Encode drops the last expectations.
 func (v Verdict) Encode() []byte {
 	for {
 		data, err := json.Marshal(v)
@@ -73,7 +74,7 @@ func (v Verdict) Encode() []byte {
 var (
 	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
 	printable  = regexp.MustCompile(`^[ -~]*$`)
-	// address has no blanks and quotation marks, so that it cannot pass as a sentence in a message.
+	// address matches texts without blanks and quotation marks, so that an address cannot pass as a sentence in a message.
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 

@@ -30,7 +30,7 @@ func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses decodes messages that a pod other than a check's could write.
+// TestDecodeRefuses decodes messages that other pods than a check's pod could write.
 func TestDecodeRefuses(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                        "not the JSON",
@@ -72,7 +72,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Decode(string(v.Encode()))
 		if err != nil || len(v.Encode()) > maxSize || again.Facts != v.Facts || len(v.Failed) > 0 && len(again.Failed) == 0 {
-			t.Errorf("%q is not the same when it is written again: %v", message, err)
+			t.Errorf("%q is different when it is encoded again: %v", message, err)
 		}
 	})
 }

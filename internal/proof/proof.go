@@ -1,7 +1,7 @@
 // Package proof lets an echo server prove to a client that it is an Echo, and which Echo it is.
 //
-// The client sends a nonce, and the echo server responds with a digest of it. The digest does not reveal the Echo's name to a client that
-// does not know it.
+// The client sends a nonce, and the echo server responds with a digest of the nonce. The digest does not reveal the Echo's name to a client
+// that does not know the name.
 package proof
 
 import (
@@ -40,8 +40,8 @@ func (e Echo) Ask(nonce string) string {
 	return nonce + "." + e.digest(byClient, nonce)
 }
 
-// Respond returns the nonce in a value of RequestHeader, and an Echo's proof: that it is this Echo if the client knows it, or else that it
-// is an Echo. It returns no proof if the value is invalid.
+// Respond returns the nonce in a value of RequestHeader, and an Echo's proof. If the client knows the Echo's name, the proof shows that it
+// is this Echo. Otherwise, the proof shows only that it is an Echo. Respond returns no proof if the value is invalid.
 func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 	nonce, known, _ := strings.Cut(value, ".")
 	if len(nonce) < minNonce || len(nonce) > maxNonce || strings.Trim(nonce, "0123456789abcdef") != "" {

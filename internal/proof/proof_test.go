@@ -13,13 +13,13 @@ func TestProof(t *testing.T) {
 		asks, responds, expects Echo
 		want                    bool
 	}{
-		"any Echo":                       {none, web, none, true},
-		"this Echo":                      {web, web, web, true},
-		"another Echo":                   {web, other, web, false},
-		"another Echo is an Echo":        {web, other, none, true},
-		"no name for those without it":   {none, web, web, false},
-		"a server without a name":        {none, none, none, true},
-		"a name for a server without it": {web, none, web, false},
+		"any Echo":                  {none, web, none, true},
+		"this Echo":                 {web, web, web, true},
+		"another Echo":              {web, other, web, false},
+		"another Echo is an Echo":   {web, other, none, true},
+		"a server without the name": {none, web, web, false},
+		"no names at all":           {none, none, none, true},
+		"a client without the name": {web, none, web, false},
 	} {
 		got, proof, ok := c.responds.Respond(c.asks.Ask(nonce))
 		attempt, verified := c.expects.Verify(nonce, Value(proof, 3))
@@ -36,7 +36,7 @@ func TestValuesThatProveNothing(t *testing.T) {
 	for _, value := range []string{"", nonce, web.Ask(nonce), strings.TrimPrefix(web.Ask(nonce), nonce+"."), others, proof[1:],
 		strings.ToUpper(proof)} {
 		if _, ok := web.Verify(nonce, value); ok {
-			t.Errorf("%q is taken for a proof", value)
+			t.Errorf("%q is accepted as a proof", value)
 		}
 	}
 	if attempt, ok := web.Verify(nonce, proof); !ok || attempt != 1 {

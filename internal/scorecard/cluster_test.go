@@ -59,7 +59,7 @@ func TestRemoveGoesOn(t *testing.T) {
 			t.Errorf("left are %v, %v, want one Echo", left.Items, err)
 		}
 		if err := w.remove(t.Context(), "other"); err != nil {
-			t.Errorf("removing what is gone: %v", err)
+			t.Errorf("removing a deleted Echo: %v", err)
 		}
 	})
 }

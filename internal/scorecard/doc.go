@@ -1,2 +1,2 @@
-// Package scorecard holds the scorecard tests of the bundle and of the operator that it installs.
+// Package scorecard holds the scorecard tests of the bundle and of the operator that the bundle installs.
 package scorecard

@@ -37,7 +37,7 @@ func TestExamples(t *testing.T) {
 			[]string{"example a: it is a example.com/v1, Kind=Other"}, false},
 		"another version": {strings.Replace(twoExamples, "com/v1", "com/v2", 1), func(*world) {},
 			[]string{"example a: it is a example.com/v2, Kind=Echo"}, false},
-		"there are none to be made": {"[]", func(*world) {}, nil, false},
+		"there are no examples": {"[]", func(*world) {}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -51,12 +51,12 @@ func TestPermissions(t *testing.T) {
 			`may not create servicemonitors.monitoring.coreos.com in "operators",`},
 		"a PodMonitor is refused": {"echoes", "create", "podmonitors", false,
 			`may not create podmonitors.monitoring.coreos.com in "echoes",`},
-		"nodes are refused":           {"", "watch", "nodes", false, `may not watch nodes in "",`},
-		"a danger everywhere":         {"", "list", "secrets", true, `may list secrets in "",`},
-		"a danger for the operator":   {"operators", "list", "secrets", true, `may list secrets in "operators",`},
-		"a danger in the Echoes'":     {"echoes", "list", "secrets", true, `may list secrets in "echoes",`},
-		"a danger of other leases":    {"operators", "delete", "leases", true, `may delete ` + lease + ` in "operators",`},
-		"a permission that is unused": {"echoes", "list", "jobs", true, ""},
+		"nodes are refused":         {"", "watch", "nodes", false, `may not watch nodes in "",`},
+		"a danger everywhere":       {"", "list", "secrets", true, `may list secrets in "",`},
+		"a danger for the operator": {"operators", "list", "secrets", true, `may list secrets in "operators",`},
+		"a danger for the Echoes":   {"echoes", "list", "secrets", true, `may list secrets in "echoes",`},
+		"a danger of other leases":  {"operators", "delete", "leases", true, `may delete ` + lease + ` in "operators",`},
+		"an unused permission":      {"echoes", "list", "jobs", true, ""},
 	} {
 		b := ownBundle(t)
 		w := newWorld(t, operatorPod(b))
@@ -77,7 +77,8 @@ func TestPermissions(t *testing.T) {
 }
 
 // TestLeasesOfTheBundle checks that the bundle lists only permissions for the operator's own lease. If the operator watches all namespaces,
-// OLM grants the bundle's namespaced rules in all of them, which include the leases of nodes and of the control plane.
+// OLM grants the bundle's namespaced rules in all of them, so a wider permission would include the leases of nodes and of the control
+// plane.
 func TestLeasesOfTheBundle(t *testing.T) {
 	var leases []string
 	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {

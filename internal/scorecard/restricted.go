@@ -42,7 +42,7 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 	return problems, nil
 }
 
-// podsOfAnEcho creates an Echo with defaults and one replica, returns its pods, and deletes it.
+// podsOfAnEcho creates an Echo with defaults and one replica, returns the Echo's pods, and deletes the Echo.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
 	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: new(int32(1))}}
 	if err := c.Create(ctx, echo); err != nil {
@@ -67,7 +67,7 @@ func podProblems(evaluator policy.Evaluator, pod *corev1.Pod) []string {
 	if result := policy.AggregateCheckResults(evaluator.EvaluatePod(strictest, &pod.ObjectMeta, &pod.Spec)); !result.Allowed {
 		problems = append(problems, "is not restricted: "+result.ForbiddenDetail())
 	}
-	_, isChosen := pod.Annotations["openshift.io/scc"] // OpenShift sets the user itself, and rejects another
+	_, isChosen := pod.Annotations["openshift.io/scc"] // OpenShift sets the user itself, and rejects any other
 	if context := pod.Spec.SecurityContext; !isChosen && context != nil && context.RunAsUser != nil {
 		problems = append(problems, "has a fixed user")
 	}

@@ -21,7 +21,7 @@ type Result struct {
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Run runs the test with a name, on the bundle in a directory or on the operator in the cluster, with a namespace for Echoes.
+// Run runs the test with a name on the bundle in a directory, or on the operator in the cluster. Tests create Echoes in the namespace.
 func Run(ctx context.Context, name, folder, namespace string) Status {
 	return Status{Results: []Result{run(ctx, name, folder, namespace)}}
 }

@@ -42,7 +42,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	}
 }
 
-// TestProblemsAreLogged checks that the log has the errors that the libraries cannot return, and no secret.
+// TestProblemsAreLogged checks that the log contains the errors that the libraries cannot return, and no secret.
 func TestProblemsAreLogged(t *testing.T) {
 	g := NewWithT(t)
 	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Attributes of a reconcile.
+// These are the attributes of a reconcile's span.
 const (
 	controllerKey = attribute.Key("echo_operator.controller")
 	namespaceKey  = attribute.Key("echo_operator.namespace")
@@ -24,7 +24,7 @@ const (
 // otherError is the error type of an error without a reason.
 const otherError = "_OTHER"
 
-// Reconciler returns a reconciler that creates a span for each reconcile of next, or next itself if traces are disabled.
+// Reconciler returns a reconciler that creates a span for each reconcile of next. If traces are disabled, it returns next itself.
 func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t.tracer == nil {
 		return next
@@ -62,7 +62,7 @@ func SetGeneration(ctx context.Context, generation int64) {
 	}
 }
 
-// SetFailure marks the span of a reconcile, if there is one, as failed for a reason, which may be empty.
+// SetFailure marks the span of a reconcile, if there is one, as failed, with a reason that may be empty.
 func SetFailure(ctx context.Context, reason string, err error) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

@@ -52,7 +52,7 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	return Tracer{tracer: provider.Tracer(serviceName, trace.WithInstrumentationVersion(version)), provider: provider, log: log}, nil
 }
 
-// reportTo makes the libraries log the errors that they cannot return, without the values of settings: headers may be secret.
+// reportTo makes the libraries log the errors that they cannot return, without the values of settings, because headers may be secret.
 func reportTo(log logr.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Error(err, "Spans are lost, or an OpenTelemetry setting is invalid.")
@@ -61,7 +61,7 @@ func reportTo(log logr.Logger) {
 		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
 
-// describe returns what the spans say about this process. The environment takes precedence.
+// describe returns the attributes of this process in its spans. Attributes from the environment take precedence.
 func describe(version string) (*resource.Resource, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -127,8 +127,8 @@ func TestResultsArePassedOn(t *testing.T) {
 	}
 }
 
-// TestWhatTheEnvironmentSaysOfTheProcess checks that the environment takes precedence over what the program knows, and that an invalid
-// attribute is an error.
+// TestWhatTheEnvironmentSaysOfTheProcess checks that the environment takes precedence over the program's own attributes, and that an
+// invalid attribute is an error.
 func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()
@@ -195,7 +195,7 @@ func TestNothingIsDoneWithoutACollector(t *testing.T) {
 		t.Errorf("got %+v, %v; %d goroutines, before: %d", tracer, err, runtime.NumGoroutine(), before)
 	}
 	if got := tracer.Reconciler("echo", next); got != reconcile.Reconciler(next) {
-		t.Errorf("reconciles are made by a %T", got)
+		t.Errorf("reconciles are done by a %T", got)
 	}
 	if got := tracer.Wrap(http.DefaultTransport); got != http.DefaultTransport {
 		t.Errorf("requests are sent by a %T", got)

@@ -13,7 +13,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// strip removes the parts of an object that are never shown, so that they are not even kept in memory.
+// strip removes the parts of an object that are never shown, so that memory does not hold them either.
 func strip(object any) (any, error) {
 	if o, ok := object.(*unstructured.Unstructured); ok {
 		o.SetManagedFields(nil)

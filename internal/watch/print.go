@@ -41,7 +41,7 @@ type printer struct {
 	lock sync.Mutex
 }
 
-// object prints what happened to an object.
+// object prints a change to an object.
 func (p *printer) object(what string, object *unstructured.Unstructured) {
 	p.print(event{Type: what, Namespace: object.GetNamespace(), Name: object.GetName(), Object: object.Object})
 }

@@ -35,7 +35,7 @@ func TestPrint(t *testing.T) {
 				`{"metadata":{"name":"web","namespace":"default","resourceVersion":"2","uid":"u"},"status":{"phase":"Running"}}}` + "\n",
 		},
 		"the same again": {happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnUpdate(state(t, pending), state(t, pending)) }},
-		"another of the same name": {
+		"another object of the same name": {
 			happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnUpdate(state(t, running), state(t, another)) },
 			stdout:  "2026-01-02T03:04:05Z  DELETED  default/web  Running\n2026-01-02T03:04:05Z  ADDED    default/web  Pending\n",
 		},

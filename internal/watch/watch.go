@@ -1,4 +1,4 @@
-// Package watch is the command 'manager watch': it prints the changes to the objects of a kind.
+// Package watch implements the 'manager watch' command, which prints changes to the objects of a kind.
 package watch
 
 import (
@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. It reports requests that the
-// API server rejects and broken connections, and retries.
+// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. It reports broken connections
+// and requests that the API server rejects, and retries.
 func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -46,8 +46,8 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 	return nil
 }
 
-// newInformer returns an informer of the objects that the options select. After an interruption it lists them again and reports only
-// the differences.
+// newInformer returns an informer of the objects that the options select. After an interruption, the informer lists the objects again and
+// reports only the differences.
 func newInformer(client dynamic.Interface, options Options, p *printer) (cache.SharedIndexInformer, error) {
 	source := cache.ToListWatcherWithWatchListSemantics(listWatch(client, options, p), client)
 	informer := cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{},
@@ -67,8 +67,8 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 	return informer, err
 }
 
-// isNews reports whether an error that ends listing or watching must be printed. The connection has already printed that there was no
-// response. It is normal that a watch is too old, or that the server ends it.
+// isNews reports whether an error that ends listing or watching must be printed. The connection has already printed errors about missing
+// responses. It is normal that a watch is too old, or that the server ends it.
 func isNews(err error) bool {
 	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
 		io.ErrUnexpectedEOF)
@@ -97,8 +97,8 @@ func listWatch(client dynamic.Interface, options Options, p *printer) *cache.Lis
 	}
 }
 
-// reportEnd reports the error that ends a watch, and passes on every event. It ignores that a watch is too old to continue, which is normal
-// after a long interruption, and errors of a watch that this side is closing.
+// reportEnd reports the error that ends a watch, and passes on every event. It ignores the error that a watch is too old to continue, which
+// is normal after a long interruption. It also ignores errors of a watch that this side is closing.
 func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	ended := false
 	return func(event watch.Event) (watch.Event, bool) {
@@ -112,7 +112,7 @@ func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	}
 }
 
-// handler prints what an informer reports.
+// handler prints the changes that an informer reports.
 func handler(p *printer) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { p.object(added, object.(*unstructured.Unstructured)) },

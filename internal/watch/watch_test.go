@@ -88,7 +88,7 @@ func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
 		g.Expect(lines.Text()).To(HaveSuffix(want))
 	}
 	interrupt()
-	g.Expect(<-ended).To(Succeed(), "an interruption is no failure")
+	g.Expect(<-ended).To(Succeed(), "an interruption is not a failure")
 }
 
 func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {

@@ -221,7 +221,7 @@ Echo/web +2/2 +Ready +\S+
 		kubeconfig := writeKubeconfig(startAPIServer().KubeConfig)
 		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
 		Expect(stdout).To(BeEmpty())
-		Expect(stderr).To(HavePrefix("error: the cluster does not serve this kind, the Echo Operator may not be installed: "))
+		Expect(stderr).To(HavePrefix("error: the cluster does not serve this kind; the Echo Operator may not be installed: "))
 	})
 })
 

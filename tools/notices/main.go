@@ -1,7 +1,7 @@
 // Notices prints the licenses and notices of the modules that are linked into Go programs. Anyone who distributes the programs must
 // distribute these texts, too. Notices reads the modules from the programs, and needs only Go, so that Dockerfiles can run it.
 //
-// usage: notices FOLDER PROGRAM [PROGRAM...]      (FOLDER contains the programs' go.mod and go.sum)
+// usage: notices DIRECTORY PROGRAM [PROGRAM...]      (DIRECTORY contains the programs' go.mod and go.sum)
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 
 func run(out io.Writer, arguments []string) error {
 	if len(arguments) < 2 {
-		return errors.New("usage: notices FOLDER PROGRAM [PROGRAM...]")
+		return errors.New("usage: notices DIRECTORY PROGRAM [PROGRAM...]")
 	}
 	modules, err := linked(arguments[1:])
 	if err != nil {
@@ -79,7 +79,7 @@ func linked(programs []string) ([]string, error) {
 // module is a module in the module cache.
 type module struct{ Path, Version, Dir string }
 
-// downloaded returns modules with their folders in the module cache.
+// downloaded returns modules with their directories in the module cache.
 func downloaded(folder string, modules []string) ([]module, error) {
 	if len(modules) == 0 { // without names, Go would download everything in go.mod
 		return nil, nil
@@ -128,7 +128,7 @@ func (n notices) addGo() error {
 	return nil
 }
 
-// add adds a module's files. There must be some.
+// add adds a module's licenses and notices. If there are none, it returns an error.
 func (n notices) add(name string, files fs.FS) error {
 	isNotice := regexp.MustCompile(`(?i)^([\w-]+[-_.])?((un)?licen[cs]es?|copying|notice|copyright)([-_.][\w.-]+)?$`)
 	isCode := regexp.MustCompile(`(?i)\.(go|s|c|h|sh|py|js|ts|tpl|tmpl|ya?ml|json|toml)$`)
@@ -157,7 +157,7 @@ func (n notices) add(name string, files fs.FS) error {
 // String returns each text once, below the names of the files that contain it.
 func (n notices) String() string {
 	all := strings.Builder{}
-	all.WriteString("The licenses and notices of Go and of the modules that are linked.\n" +
+	all.WriteString("The licenses and notices of Go and of the linked modules.\n" +
 		"https://pkg.go.dev/MODULE@VERSION leads to the source code of each module.\n")
 	texts := slices.Collect(maps.Keys(n))
 	slices.SortFunc(texts, func(a, b string) int { return slices.Compare(n[a], n[b]) })

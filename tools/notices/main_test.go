@@ -51,15 +51,16 @@ func TestRun_failures(t *testing.T) {
 	}
 	for _, arguments := range [][]string{{}, {"../.."}, {"../..", noProgram}} {
 		if err := run(io.Discard, arguments); err == nil {
-			t.Errorf("%q is no error", arguments)
+			t.Errorf("%q is not an error", arguments)
 		}
 	}
 	if _, err := downloaded("../..", []string{"example.com/none@v0.0.0"}); err == nil {
-		t.Error("a module that is not there is no error")
+		t.Error("a missing module is not an error")
 	}
 }
 
-// TestNotices_add: a string that is in several files is printed once, below their names. Code and test data are not notices.
+// TestNotices_add checks that a string in several files is printed once, below the names of the files. It also checks that code and test
+// data are not notices.
 func TestNotices_add(t *testing.T) {
 	files := func(names ...string) fstest.MapFS {
 		all := fstest.MapFS{}

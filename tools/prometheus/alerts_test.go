@@ -1,6 +1,6 @@
-// Package prometheus evaluates the alerts as Prometheus does, using the Prometheus version that is pinned here.
+// Package prometheus evaluates the alerts as Prometheus does. It uses the Prometheus version that this module pins.
 //
-// Prometheus' own packages evaluate queries and templates, and read the rule files. The package rules is not used, because it brings in the
+// Prometheus' own packages evaluate queries and templates, and read the rule files. The package rules is not used, because it would add the
 // SDKs of three clouds.
 package prometheus
 
@@ -143,7 +143,7 @@ func parse(t *testing.T, file string, series *series) []*alert {
 	return all
 }
 
-// evaluate records what the expression returns at a time.
+// evaluate records the results of the expression at a time.
 func (a *alert) evaluate(t *testing.T, at time.Time) {
 	t.Helper()
 	vector, err := a.query(t.Context(), a.rule.Expr, at)

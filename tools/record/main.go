@@ -1,4 +1,4 @@
-// Record runs a command, and draws its output as an animated picture: the lines of the real run, with their real timing.
+// Record runs a command, and draws its output as an animated picture. The picture shows the lines of the real run with their real timing.
 //
 // usage: record FILE COMMAND [ARGUMENT...]
 package main

@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRecord_longLines: if a command's lines are longer than a buffer, they are recorded in full, and closing the terminal ends the
+// TestRecord_longLines checks that lines that are longer than a buffer are recorded in full, and that closing the terminal ends the
 // command.
 func TestRecord_longLines(t *testing.T) {
 	lines, err := record(io.Discard, []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"})
@@ -47,16 +47,16 @@ func TestRecord_longLines(t *testing.T) {
 	closed, write := io.Pipe()
 	_ = closed.Close()
 	if _, err := record(write, []string{"yes"}); err == nil {
-		t.Error("an output that cannot be copied is no error")
+		t.Error("an output that cannot be copied is not an error")
 	}
 }
 
-// TestRun_failure: a failed demo leaves the previous picture unchanged.
+// TestRun_failure checks that a failed demo leaves the previous picture unchanged.
 func TestRun_failure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.svg")
 	for _, arguments := range [][]string{{file}, {file, "sh", "-c", "echo a; exit 3"}, {file, "./nothing"}} {
 		if err := run(io.Discard, arguments); err == nil {
-			t.Errorf("%q is no error", arguments)
+			t.Errorf("%q is not an error", arguments)
 		}
 		if _, err := os.Stat(file); err == nil {
 			t.Errorf("%q wrote a picture", arguments)

@@ -12,7 +12,7 @@ const (
 	columnWidth        = 8.4              // in a 14-pixel monospaced font
 	lineHeight, margin = 19, 16           // in pixels
 	longestPause       = 2 * time.Second  // a longer wait takes this long in the picture
-	shownAtTheEnd      = 15 * time.Second // before it starts again
+	shownAtTheEnd      = 15 * time.Second // before the picture starts again
 )
 
 // picture draws lines as a scrolling terminal, in SVG, without scripts. It shortens only pauses.
@@ -43,7 +43,8 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 `, width, height, width, height, offset(len(lines)), total.Seconds(), steps.String(), margin, margin, width-2*margin, rows*lineHeight, text.String())
 }
 
-// offset returns the vertical position of the lines once the given number of them has been printed: the last one is in the last row.
+// offset returns the vertical position of the lines after the given number of lines has been printed. The last printed line is in the last
+// row.
 func offset(printed int) int { return (rows-printed)*lineHeight - lineHeight/4 }
 
 // shortened returns when each line appears in the picture, and how long the picture takes.

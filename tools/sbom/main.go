@@ -1,10 +1,10 @@
 // Sbom writes the bills of materials of a release as SPDX, using syft: one for each archive, and one for each platform of each image. The
 // same images and archives produce the same files.
 //
-// usage: sbom VERSION CREATED FOLDER SOURCE [SOURCE...]
+// usage: sbom VERSION CREATED DIRECTORY SOURCE [SOURCE...]
 //
-// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a folder with an image in OCI layout. The files are written to
-// FOLDER: ARCHIVE.spdx.json, and IMAGE_OS_ARCHITECTURE.spdx.json.
+// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a directory with an image in OCI layout. The files are written
+// to DIRECTORY: ARCHIVE.spdx.json, and IMAGE_OS_ARCHITECTURE.spdx.json.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) < 4 {
-		return errors.New("usage: sbom VERSION CREATED FOLDER SOURCE [SOURCE...]")
+		return errors.New("usage: sbom VERSION CREATED DIRECTORY SOURCE [SOURCE...]")
 	}
 	version, created, folder := arguments[0], arguments[1], arguments[2]
 	for _, path := range arguments[3:] {
@@ -125,7 +125,7 @@ func (t thing) bill(ctx context.Context, version, created string) ([]byte, error
 	return json.MarshalIndent(document, "", " ")
 }
 
-// settings returns what syft looks for: everything that ships is a Go program, or the shell and busybox in must-gather. The module cache
+// settings returns the settings for syft. Everything that ships is a Go program, or the shell and busybox in must-gather. The module cache
 // contains the licenses, and the linker has written the project's version into its programs.
 func settings() *syft.CreateSBOMConfig {
 	modules := golang.DefaultCatalogerConfig().WithSearchLocalModCacheLicenses(true)

@@ -35,7 +35,7 @@ func withAlerts(file, alerts string) (string, error) {
 	return replaced(file, place, func(string) string { return alertsBegin + table + alertsEnd })
 }
 
-// condition returns what an expression compares, without the job and the labels by which it aggregates.
+// condition returns the comparison in an expression, without the job and the labels that the expression aggregates by.
 func condition(expression string) string {
 	expression = strings.ReplaceAll(regexp.MustCompile(`job="[^"]*"(, )?`).ReplaceAllString(expression, ""), "{}", "")
 	return regexp.MustCompile(`\b(?:sum|max) by \([^)]*\) \((.*)\)( [<=>]+ \d+)$`).ReplaceAllString(expression, "$1$2")

@@ -11,7 +11,7 @@ func TestWithAlerts(t *testing.T) {
 		t.Errorf("%v:\n%s", err, got)
 	}
 	if _, err := withAlerts(file, "groups: no list"); err == nil {
-		t.Error("no error for what is not a list")
+		t.Error("no error for a value that is not a list")
 	}
 }
 

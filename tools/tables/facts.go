@@ -68,7 +68,7 @@ func factRows(facts []pathcheck.Definition) string {
 	return rows.String()
 }
 
-// longestPrefix returns the longest of the prefixes that is a name, or the part of it before a dot.
+// longestPrefix returns the longest prefix that is the whole name or the part of the name before a dot.
 func longestPrefix(name string, prefixes []string) (longest string) {
 	for _, prefix := range prefixes {
 		if (name == prefix || strings.HasPrefix(name, prefix+".")) && len(prefix) > len(longest) {

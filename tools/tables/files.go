@@ -16,7 +16,7 @@ import (
 // errNoPlace reports that a file lacks the place where a table is written.
 var errNoPlace = errors.New("the file has no place for a table")
 
-// edit returns a file with the parts that follow from a table. The rest of the file stays.
+// edit returns a file with updated parts that are generated from a table. The rest of the file stays unchanged.
 type edit func(file string) (string, error)
 
 // edits returns the edits to all files below a root that are generated completely or in part.
@@ -47,7 +47,7 @@ func edits(root string) map[string]edit {
 	}
 }
 
-// writeFiles makes the edits to the files below a root.
+// writeFiles applies the edits to the files below a root.
 func writeFiles(root string) error {
 	for name, edit := range edits(root) {
 		path := filepath.Join(root, name)
@@ -78,8 +78,8 @@ func replaced(text string, expression *regexp.Regexp, with func(match string) st
 	return text[:place[0]] + with(text[place[0]:place[1]]) + text[place[1]:], nil
 }
 
-// withResources adds missing kinds to the kinds that the OpenShift console shows for an Echo. Its Topology view shows none of them if a
-// cluster does not serve one, so optional kinds are left out.
+// withResources adds missing kinds to the kinds that the OpenShift console shows for an Echo. If a cluster does not serve one of these
+// kinds, the console's Topology view shows none of them, so optional kinds are omitted.
 func withResources(file string, kinds []desired.Kind) (string, error) {
 	const last = "{Event,"
 	return replaced(file, regexp.MustCompile(`resources=\{\{.*`+regexp.QuoteMeta(last)), func(listed string) string {
@@ -100,7 +100,7 @@ func knownGroups(groups []string) string {
 		fmt.Sprintf("func knownGroups() []string {\n\treturn %#v\n}\n", slices.Sorted(slices.Values(groups)))
 }
 
-// withChoices sets which groups the OpenShift console's form offers.
+// withChoices sets the groups that the form in the OpenShift console offers.
 func withChoices(file string, groups []string) (string, error) {
 	const item = "  - urn:alm:descriptor:com.tectonic.ui:select:"
 	choices := regexp.MustCompile(`(?m)^- path: checks\[0\]\.groups\[0\]\n(?:  \w.*\n)+(?:` + regexp.QuoteMeta(item) + `.*\n)+`)

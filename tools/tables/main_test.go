@@ -17,17 +17,18 @@ import (
 
 const root = "../.."
 
-// TestEdits_filesAreCurrent: other packages' tests that read these files rely on it.
+// TestEdits_filesAreCurrent checks that the generated files are current. Tests in other packages that read these files rely on that.
 func TestEdits_filesAreCurrent(t *testing.T) {
 	for name, edit := range edits(root) {
 		before := read(t, name)
 		if after, err := edit(before); err != nil || after != before {
-			t.Errorf("%s is not what follows from the tables: run `make generate manifests` (%v)", name, err)
+			t.Errorf("%s does not match the tables: run `make generate manifests` (%v)", name, err)
 		}
 	}
 }
 
-// TestSchemaTypes_areInTheSchemas: without its schema, the operator cannot compare a child.
+// TestSchemaTypes_areInTheSchemas checks that the schemas contain all children's types. The operator cannot compare a child without its
+// schema.
 func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	for file, optional := range map[string]bool{"schema.yaml": false, "schema_gateway.yaml": true} {
 		text := read(t, "internal/children/apply/"+file)
@@ -39,7 +40,7 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
-// TestDocs_nameEveryKind: docs/reference/echo.md lists the objects that an Echo has.
+// TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds of objects that an Echo has.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {
@@ -101,7 +102,7 @@ func TestWithChoices(t *testing.T) {
 func TestRun(t *testing.T) {
 	for _, arguments := range [][]string{nil, {"other"}} {
 		if err := run(arguments); err == nil {
-			t.Errorf("%q is no error", arguments)
+			t.Errorf("%q is not an error", arguments)
 		}
 	}
 	if err := writeFiles(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {

@@ -52,8 +52,8 @@ func parseExceptions(content []byte) ([]exception, error) {
 	return exceptions, nil
 }
 
-// decide returns why the programs must not ship: vulnerabilities that have no exception or that the project's own code reaches, and
-// exceptions that have expired or that no scan needs.
+// decide returns the reasons why the programs must not ship: vulnerabilities that have no exception or that the project's own code reaches,
+// and exceptions that have expired or that no scan needs.
 func decide(scans []scan, exceptions []exception, now time.Time) []string {
 	var problems []string
 	excepted, used := map[string]bool{}, map[string]bool{}
@@ -91,7 +91,7 @@ func describe(name string, found finding) string {
 		name, found.id, found.module, found.version, fix, found.symbol, found.effect, by)
 }
 
-// outdated returns a warning if a database is older than 30 days, and otherwise "".
+// outdated returns a warning if a database is older than 30 days, or "" otherwise.
 func outdated(scans []scan, now time.Time) string {
 	for _, each := range scans {
 		if age := int(now.Sub(each.database).Hours() / 24); age > 30 {

@@ -34,15 +34,15 @@ func TestDecide(t *testing.T) {
 		"an old x/net that our code reaches": {
 			[]scan{found("source", "GO-1", reached)}, nil,
 			[]string{"source: https://pkg.go.dev/vuln/GO-1 of golang.org/x/net v0.57.0 (fixed in v0.62.0): http2.Serve is reached"}},
-		"no exception for what our code reaches": {
+		"no exception for code that our code reaches": {
 			[]scan{found("source", "GO-1", reached)}, until("GO-1", "2027-01-01"), []string{"http2.Serve is reached"}},
-		"an old x/net that is linked": {[]scan{found("binary", "GO-1", linked)}, nil, []string{"http2.Serve is linked"}},
-		"linked and excepted":         {[]scan{clean, found("binary", "GO-1", linked)}, until("GO-1", "2027-01-01"), nil},
-		"imported":                    {[]scan{found("source", "GO-1", imported)}, nil, []string{"http2.Serve is imported"}},
-		"imported and excepted":       {[]scan{found("source", "GO-1", imported)}, until("GO-1", "2027-01-01"), nil},
-		"reached by others":           {[]scan{found("opm", "GO-1", reached)}, nil, []string{"opm: "}},
-		"reached by others, excepted": {[]scan{found("opm", "GO-1", reached)}, until("GO-1", "2027-01-01"), nil},
-		"reached by others and by us, excepted": {
+		"an old x/net that is linked":          {[]scan{found("binary", "GO-1", linked)}, nil, []string{"http2.Serve is linked"}},
+		"linked and excepted":                  {[]scan{clean, found("binary", "GO-1", linked)}, until("GO-1", "2027-01-01"), nil},
+		"imported":                             {[]scan{found("source", "GO-1", imported)}, nil, []string{"http2.Serve is imported"}},
+		"imported and excepted":                {[]scan{found("source", "GO-1", imported)}, until("GO-1", "2027-01-01"), nil},
+		"reached by another program":           {[]scan{found("opm", "GO-1", reached)}, nil, []string{"opm: "}},
+		"reached by another program, excepted": {[]scan{found("opm", "GO-1", reached)}, until("GO-1", "2027-01-01"), nil},
+		"reached by another program and by us, excepted": {
 			[]scan{found("opm", "GO-1", reached), found("source", "GO-1", reached)}, until("GO-1", "2027-01-01"), []string{"source: "}},
 		"an exception for another ID": {
 			[]scan{found("opm", "GO-1", reached), found("binary", "GO-2", linked)}, until("GO-2", "2027-01-01"), []string{"vuln/GO-1"}},

@@ -4,7 +4,7 @@
 //
 //	vulncheck openvex EXCEPTIONS VERSION CREATED      print the exceptions as OpenVEX
 //
-// EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are folders with govulncheck's JSON output, one file per scan: OWN for the project's
+// EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are directories with govulncheck's JSON output, one file per scan: OWN for the project's
 // programs, and THIRD-PARTY for other projects' programs that ship with them.
 package main
 
@@ -81,7 +81,7 @@ func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
 	return append(scans, others...), exceptions, err
 }
 
-// readScans reads the files in a folder. It fails if there are none.
+// readScans reads the files in a directory. It fails if there are none.
 func readScans(folder string, own bool) ([]scan, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

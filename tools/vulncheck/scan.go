@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// scan is what govulncheck found in programs.
+// scan holds govulncheck's findings in programs.
 type scan struct {
 	name     string
 	own      bool      // whether the programs are the project's
 	database time.Time // when it was modified
-	findings []finding // the most important one for each ID, ordered by ID
+	findings []finding // the most important finding for each ID, ordered by ID
 }
 
 // finding is a vulnerability in a package that programs contain.
@@ -44,7 +44,7 @@ func (effect effect) String() string {
 	return [...]string{"imported", "linked", "reached"}[effect]
 }
 
-// message is the part of govulncheck's JSON that is read: see golang.org/x/vuln/internal/govulncheck.
+// message is the part of govulncheck's JSON that vulncheck reads. See golang.org/x/vuln/internal/govulncheck.
 type message struct {
 	Config *struct {
 		ProtocolVersion string    `json:"protocol_version"`
@@ -59,7 +59,7 @@ type message struct {
 	}
 }
 
-// frame is a call. The first frame of a trace is in the vulnerable module. The calls begin at the last one.
+// frame is a call. The first frame of a trace is in the vulnerable module. The last frame is where the calls begin.
 type frame struct {
 	Module, Version, Package, Function, Receiver string
 }
@@ -71,7 +71,7 @@ func (frame frame) symbol() string {
 	return fmt.Sprintf("%s.%s", frame.Package, frame.Function)
 }
 
-// parseScan reads govulncheck's JSON. It leaves out vulnerabilities in modules whose vulnerable packages are not part of the programs.
+// parseScan reads govulncheck's JSON. It omits vulnerabilities in packages that are not part of the programs.
 func parseScan(content []byte) (scan, error) {
 	messages, err := decode(content)
 	if err != nil {

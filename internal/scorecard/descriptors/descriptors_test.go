@@ -143,7 +143,7 @@ func TestArguments(t *testing.T) {
 		"switch in a group":             {checkDependency(neighbours, numbers, "deep.on:false"), ""},
 		"switch with another value": {checkDependency(neighbours, numbers, "deep.on:False"),
 			"depends on a value that the field cannot have"},
-		"switch of a group that is none": {checkDependency(neighbours, numbers, "free.on:true"), "depends on a field that does not exist"},
+		"switch of a field, not a group": {checkDependency(neighbours, numbers, "free.on:true"), "depends on a field that does not exist"},
 		"free text":                      {checkDependency(neighbours, numbers, "free:text"), ""},
 		"no value":                       {checkDependency(neighbours, numbers, "free:"), "depends on a value that the field cannot have"},
 		"a number":                       {checkDependency(neighbours, numbers, "count:1"), "depends on a value that the field cannot have"},

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// layout returns what is wrong with how the console arranges and explains the fields in its form and on an object's page.
+// layout returns the problems with the order and the explanations of fields in the console's form and on an object's page.
 func (p part) layout(all []bundle.Descriptor) []string {
 	var problems []string
 	for i, d := range all {
@@ -32,7 +32,7 @@ func (p part) layout(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// parentOf returns the path of the field that contains a field or an item, empty for a field of spec or status.
+// parentOf returns the path of the field that contains a field or an item, or "" for a field of spec or status.
 func parentOf(path string) string {
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		return strings.TrimSuffix(path[:i], "[0]")

@@ -15,9 +15,9 @@ const (
 
 // widget describes how the console shows a field.
 type widget struct {
-	// urn is the x-descriptor; one that ends in a colon is followed by an argument.
+	// urn is the x-descriptor. If it ends in a colon, an argument follows it.
 	urn string
-	// types are the supported field types; none means any.
+	// types are the supported field types. If there are none, any type is supported.
 	types []string
 	// argument returns what is wrong with the argument, given the field and all fields of spec or status; it is nil if there is no argument.
 	argument func(all, field bundle.Schema, argument string) string

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxValue is the maximum length of a fact's value, and MaxText the maximum length of its other texts, in bytes.
+	// MaxValue is the maximum length of a fact's value, and MaxText is the maximum length of its other texts, in bytes.
 	MaxValue, MaxText = pathverdict.MaxValue, 500
 )
 
@@ -20,14 +20,14 @@ const (
 	Yes, No = "yes", "no"
 )
 
-// Fact is something that the path does to requests or responses.
+// Fact describes something that the path does to requests or responses.
 type Fact struct {
 	Name     string `json:"name"`               // such as request.host
-	Value    string `json:"value"`              // such as kept; printable ASCII, to compare
+	Value    string `json:"value"`              // such as kept; printable ASCII, for comparisons
 	Sent     string `json:"sent,omitempty"`     // what was sent to determine the value
-	Received string `json:"received,omitempty"` // what arrived
+	Received string `json:"received,omitempty"` // what was received
 	Meaning  string `json:"meaning"`
-	Detail   bool   `json:"detail,omitempty"` // it differs between runs or matters little: --output=expect omits it
+	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
 }
 
 // New returns a fact of the table. It truncates the texts and makes them printable, because they contain data from a server.
@@ -51,5 +51,5 @@ type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 
-	Unfinished bool `json:"-"` // another run may test it
+	Unfinished bool `json:"-"` // whether another run may test it
 }

@@ -13,7 +13,7 @@ func TestNew_bounded(t *testing.T) {
 	}
 	other := New("a", strings.Repeat("v", 1001)+"\n", "", "")
 	if f.Value == other.Value {
-		t.Error("two long values cannot be told apart")
+		t.Error("two long values cannot be distinguished")
 	}
 	if got := Listed(slices.Repeat([]string{"b", "a"}, 3)); got != "a,b" {
 		t.Errorf("the list is %q", got)

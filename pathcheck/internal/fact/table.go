@@ -2,7 +2,7 @@ package fact
 
 import "slices"
 
-// Definition is what a fact says, in a report and in docs/reference/pathcheck.md.
+// Definition is the meaning of a fact, as in reports and in docs/reference/pathcheck.md.
 type Definition struct{ Name, Meaning string }
 
 // Table returns all facts.
@@ -10,7 +10,7 @@ func Table() []Definition {
 	return slices.Concat(requestFacts(), headerFacts(), clientFacts(), spoofingFacts(), tlsFacts(), bodyFacts(), responseFacts(), otherFacts())
 }
 
-// meaning returns what a fact says, "" for one that is not in the table.
+// meaning returns the meaning of a fact, or "" if the table does not contain the fact.
 func meaning(name string) string {
 	table := Table()
 	if i := slices.IndexFunc(table, func(d Definition) bool { return d.Name == name }); i >= 0 {
@@ -21,12 +21,12 @@ func meaning(name string) string {
 
 func requestFacts() []Definition {
 	return []Definition{
-		{"request.method", "whether common methods arrive, and others such as TRACE or those of WebDAV"},
-		{"request.methodOther", "whether common methods arrive, and others such as TRACE or those of WebDAV"},
-		{"request.version", "the version with which an HTTP/1.1 request arrives; HTTP/1.0 has no chunks and no WebSockets"},
-		{"request.http2", "the version with which an HTTP/2 request arrives, or no if the first proxy does not accept HTTP/2"},
+		{"request.method", "whether common methods arrive, and other methods such as TRACE or the WebDAV methods"},
+		{"request.methodOther", "whether common methods arrive, and other methods such as TRACE or the WebDAV methods"},
+		{"request.version", "the HTTP version in which an HTTP/1.1 request arrives; HTTP/1.0 has no chunks and no WebSockets"},
+		{"request.http2", "the HTTP version in which an HTTP/2 request arrives, or no if the first proxy does not accept HTTP/2"},
 		{"request.path.prefix", "whether the path of the URL arrives in front of the path of the request"},
-		{"request.path.encodedSlash", "whether an escaped slash stays in its segment; names of branches and images can have one"},
+		{"request.path.encodedSlash", "whether an escaped slash stays in its segment; names of branches and images can contain one"},
 		{"request.path.encoding", "whether characters stay escaped, and letters keep their case"},
 		{"request.path.dots", "whether dot segments arrive; a proxy that routes by path must resolve them as the application does"},
 		{"request.path.encodedDots", "whether dot segments arrive; a proxy that routes by path must resolve them as the application does"},
@@ -34,7 +34,7 @@ func requestFacts() []Definition {
 		{"request.path.case", "whether characters stay escaped, and letters keep their case"},
 		{"request.path.parameters", "whether double slashes and parameters such as ;v=1 arrive"},
 		{"request.query", "whether the query keeps its order, duplicates and escapes"},
-		{"request.host", "whether the host of the URL arrives in Host; otherwise X-Forwarded-Host may have it"},
+		{"request.host", "whether the host of the URL arrives in Host; otherwise X-Forwarded-Host may contain it"},
 		{"request.trailers", "whether a field after the body arrives"},
 	}
 }
@@ -49,19 +49,19 @@ func headerFacts() []Definition {
 		{"request.headers.duplicates", "what happens to a header that is sent twice"},
 		{"request.headers.underscores", "whether a name with underscores, and a value that is not ASCII, arrive"},
 		{"request.headers.bytes", "whether a name with underscores, and a value that is not ASCII, arrive"},
-		{"request.headers.size", "the most that arrives, of the sizes and numbers tried"},
-		{"request.headers.size.by", "who refuses more: proxy, Echo or none"},
-		{"request.headers.number", "the most that arrives, of the sizes and numbers tried"},
-		{"request.headers.number.by", "who refuses more: proxy, Echo or none"},
-		{"request.url.size", "the most that arrives, of the sizes and numbers tried"},
-		{"request.url.size.by", "who refuses more: proxy, Echo or none"},
+		{"request.headers.size", "the largest size or number that arrives, among the ones tried"},
+		{"request.headers.size.by", "the source of the limit: proxy, Echo or none"},
+		{"request.headers.number", "the largest size or number that arrives, among the ones tried"},
+		{"request.headers.number.by", "the source of the limit: proxy, Echo or none"},
+		{"request.url.size", "the largest size or number that arrives, among the ones tried"},
+		{"request.url.size.by", "the source of the limit: proxy, Echo or none"},
 	}
 }
 
 func clientFacts() []Definition {
 	return []Definition{
 		{"client.address", "whether the address of the client arrives, is replaced (by a NAT, a node or a load balancer), or is lost"},
-		{"client.address.by", "what reports the address: a header, or the connection"},
+		{"client.address.by", "the source of the address: a header, or the connection"},
 		{"client.proto", "whether a header reports this part of the URL, which applications use for links and cookies"},
 		{"client.proto.by", "the header that reports the scheme"},
 		{"client.host", "whether a header reports this part of the URL, which applications use for links and cookies"},
@@ -72,7 +72,7 @@ func clientFacts() []Definition {
 	}
 }
 
-// spoofingFacts returns whether a client can choose what a header reports, which is often the address.
+// spoofingFacts returns the facts about whether a client can choose the value of a header, which is often the client's address.
 func spoofingFacts() (all []Definition) {
 	for _, each := range []struct{ fact, header string }{
 		{"client.spoofable", "X-Forwarded-For"},
@@ -95,7 +95,7 @@ func spoofingFacts() (all []Definition) {
 		{"client.spoofable.cloudfrontViewerAddress", "CloudFront-Viewer-Address"},
 		{"client.spoofable.doConnectingIP", "DO-Connecting-IP (DigitalOcean)"},
 		{"client.spoofable.wlProxyClientIP", "WL-Proxy-Client-IP (WebLogic)"},
-		{"client.spoofable.other", "other headers that have the address on this path"},
+		{"client.spoofable.other", "other headers that contain the address on this path"},
 	} {
 		all = append(all, Definition{each.fact, "whether a client can choose " + each.header})
 	}
@@ -106,30 +106,30 @@ func tlsFacts() []Definition {
 	return []Definition{
 		{"tls.ends", "where TLS ends: at a proxy, at the Echo, or at both, with another connection between them"},
 		{"tls.version", "the version that the server chooses"},
-		{"tls.minVersion", "the oldest version that the server accepts; before 1.2 is not safe"},
+		{"tls.minVersion", "the oldest version that the server accepts; versions before 1.2 are not safe"},
 		{"tls.cipher", "the cipher suite that the server chooses, which also depends on the machine of the client"},
 		{"tls.alpn", "the protocol that the server chooses; without h2, browsers use HTTP/1.1, and gRPC fails"},
-		{"tls.trust", "whether clients trust the certificate: by the authorities of browsers and --ca-file"},
+		{"tls.trust", "whether clients trust the certificate, according to the authorities of browsers and --ca-file"},
 		{"tls.name", "whether the certificate is for the host of the URL"},
-		{"tls.chain", "how many certificates the server sends; some clients distrust a chain without the intermediate ones"},
-		{"tls.daysLeft", "how many days the certificate is still valid"},
+		{"tls.chain", "how many certificates the server sends; some clients distrust a chain without the intermediate certificates"},
+		{"tls.daysLeft", "for how many more days the certificate is valid"},
 	}
 }
 
 func bodyFacts() []Definition {
 	return []Definition{
-		{"body.max", "the largest body that arrives, of the sizes tried"},
-		{"body.max.by", "who refuses more: proxy, Echo or none"},
-		{"body.chunked", "whether a body arrives that is sent in chunks, without Content-Length"},
-		{"body.request", "streamed if a request arrives while its body is sent, buffered if a proxy waits for all of it"},
-		{"body.expect", "who answers Expect: 100-continue: the Echo, a proxy, or no one, so that clients wait a second"},
+		{"body.max", "the size of the largest body that arrives, among the sizes tried"},
+		{"body.max.by", "the source of the limit: proxy, Echo or none"},
+		{"body.chunked", "whether a body that is sent in chunks, without Content-Length, arrives"},
+		{"body.request", "streamed if a request arrives while its body is sent, buffered if a proxy waits for the whole body"},
+		{"body.expect", "who responds to Expect: 100-continue: the Echo, a proxy, or no one, so that clients wait a second"},
 		{"body.range", "who serves ranges of a response: the Echo, a proxy from a whole response, or no one"},
 	}
 }
 
 func responseFacts() []Definition {
 	return []Definition{
-		{"response.stream", "streamed if parts of a response arrive when they are sent, buffered if a proxy holds them"},
+		{"response.stream", "streamed if parts of a response arrive when they are sent, buffered if a proxy delays them"},
 		{"response.status", "whether errors arrive as sent, or a proxy replaces them with its own pages"},
 		{"response.headers.added", "which headers proxies add, remove or change; spec.response.headers counts as added"},
 		{"response.headers.removed", "which headers proxies add, remove or change; spec.response.headers counts as added"},
@@ -144,22 +144,22 @@ func otherFacts() []Definition {
 	return []Definition{
 		{"websocket.upgrade", "whether a connection becomes a WebSocket, with its sub-protocol"},
 		{"websocket.subprotocol", "whether a connection becomes a WebSocket, with its sub-protocol"},
-		{"websocket.messages", "whether short and long messages come back"},
-		{"websocket.proto", "the scheme that proxies report of a handshake: http, https, ws, wss, list or not reported"},
+		{"websocket.messages", "whether the Echo's replies to short and long messages arrive"},
+		{"websocket.proto", "the scheme that proxies report for a handshake: http, https, ws, wss, list or not reported"},
 		{"websocket.http2", "whether the path announces WebSockets over HTTP/2, and forwards them"},
-		{"grpc.unary", "whether calls come back with their trailers"},
+		{"grpc.unary", "whether calls receive responses with trailers"},
 		{"grpc.stream", "whether the messages of a stream arrive when they are sent"},
-		{"retries.get", "how often a proxy repeats a request that got 503"},
-		{"retries.post", "how often a proxy repeats a request that got 503"},
-		{"retries.reset", "how often a proxy repeats a request after a reset; only with outlierDetection"},
+		{"retries.get", "how often a proxy repeats a request after a response with 503"},
+		{"retries.post", "how often a proxy repeats a request after a response with 503"},
+		{"retries.reset", "how often a proxy repeats a request after a reset; only with the group outlierDetection"},
 		{"loadBalancing.pods", "how many pods respond"},
-		{"loadBalancing.affinity", "whether a client stays with one pod"},
+		{"loadBalancing.affinity", "whether all requests of a client reach the same pod"},
 		{"loadBalancing.keepAlive", "whether a proxy keeps the connection of the client open"},
-		{"loadBalancing.upstream", "whether requests of different connections share one to the pods, which then cannot be balanced"},
+		{"loadBalancing.upstream", "whether requests from different connections share one connection to the pods, which prevents balancing"},
 		{"latency.p50", "the median and the slowest of 20 responses"},
 		{"latency.p99", "the median and the slowest of 20 responses"},
-		{"latency.direct.p50", "the median and the slowest of 20 responses by --direct"},
-		{"latency.direct.p99", "the median and the slowest of 20 responses by --direct"},
+		{"latency.direct.p50", "the median and the slowest of 20 responses through --direct"},
+		{"latency.direct.p99", "the median and the slowest of 20 responses through --direct"},
 		{"timeouts.response", "how long a proxy waits for a response"},
 		{"outlierDetection", "whether a proxy stops using pods that respond with 503 or reset connections"},
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Digest returns a short digest, with which two truncated values can be distinguished.
+// Digest returns a short digest that distinguishes two truncated values.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:6]

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// maxOthers is the maximum number of tested headers that are not in the table, and maxName the maximum length of their names.
+// maxOthers is the maximum number of tested headers that are not in the table, and maxName is the maximum length of their names.
 const maxOthers, maxName = 4, 64
 
 // addressHeader is a header in which proxies report the client's address.
@@ -21,7 +21,7 @@ type addressHeader struct {
 	fact string // reports whether a client can choose the address in the header
 }
 
-// addressHeaders returns the table. Applications read them in about this order.
+// addressHeaders returns the table. Applications read the headers in about this order.
 func addressHeaders() []addressHeader {
 	return []addressHeader{
 		{"X-Forwarded-For", "client.spoofable"},
@@ -90,7 +90,8 @@ func namesOf(headers []addressHeader) (names []string) {
 	return names
 }
 
-// otherHeaders returns headers that are not in the table but report the client's address: gateways can be configured to use any header.
+// otherHeaders returns headers that are not in the table but report the client's address, because gateways can be configured to use any
+// header.
 func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	known := namesOf(addressHeaders())
 	for name := range e.Headers {
@@ -102,14 +103,14 @@ func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	return names[:min(len(names), maxOthers)]
 }
 
-// isOfClients reports whether a header can describe a client, and can be sent. A server chooses the name. Headers that describe servers can
-// contain the same address.
+// isOfClients reports whether a header can describe a client, and can be sent. A server chooses the header's name. Headers that describe
+// servers can contain the same address.
 func isOfClients(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
 		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")
 }
 
-// reportedAddresses returns the client addresses in a header. It omits unknown and obfuscated ones (RFC 7239, 6.2 and 6.3).
+// reportedAddresses returns the client addresses in a header. It omits unknown and obfuscated addresses (RFC 7239, 6.2 and 6.3).
 func reportedAddresses(header string, e *wire.Description) (addresses []netip.Addr) {
 	for _, each := range e.Reported(header, "for") {
 		addresses = append(addresses, addressesIn(each)...)
@@ -125,8 +126,8 @@ func addressesIn(element string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// parseAddress parses an address with an optional port. CloudFront writes an IPv6 address with a port without brackets, so that there are
-// two possible readings.
+// parseAddress parses an address with an optional port. CloudFront writes an IPv6 address with a port without brackets, so there are two
+// possible readings.
 func parseAddress(text string) (addresses []netip.Addr) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return []netip.Addr{at.Addr().Unmap().WithZone("")}

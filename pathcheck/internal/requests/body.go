@@ -18,7 +18,7 @@ const (
 	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody. For larger ones, it sends
 	// only the digest.
 	largestBody, describedBody = 16 << 20, 8 << 20
-	// pause is the time for which a request or a response is interrupted, to see whether the part before the pause arrives meanwhile.
+	// pause is the time for which a request or a response is interrupted, to see whether the part before the pause arrives in the meantime.
 	pause = 1500 * time.Millisecond
 )
 
@@ -81,7 +81,7 @@ func decideChunks(sent int, o run.Outcome) fact.Fact {
 	return fact.New(name, fact.Kept, text, text)
 }
 
-// examineRequestBuffer interrupts a body, and uses the Echo's clock to determine whether the header arrived meanwhile.
+// examineRequestBuffer interrupts a body, and uses the Echo's clock to determine whether the header arrived in the meantime.
 func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	offset, err := clock(ctx, g)
 	if err != nil {
@@ -104,9 +104,10 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns how far the Echo's clock is at least ahead: a request arrives before its response.
+// clock returns the minimum time by which the Echo's clock is ahead. The minimum follows from the fact that a request arrives before its
+// response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
-	const requests = 3 // the quickest one counts
+	const requests = 3 // the quickest request counts
 	for i := range requests {
 		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
 		if err != nil {
@@ -121,7 +122,7 @@ func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	return ahead, nil
 }
 
-// sendInterrupted sends a body of two chunks with a pause between them, and returns the time at which the second one was sent.
+// sendInterrupted sends a body of two chunks with a pause between them, and returns the time at which the second chunk was sent.
 func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err error) {
 	if err := wire.WriteChunk(s, wire.Filler(1000)); err != nil {
 		return last, nil //nolint:nilerr // a proxy may have responded
@@ -179,7 +180,7 @@ func examineExpect(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// awaitContinue returns the status that arrives before the body is sent, or 0 if none arrives in time.
+// awaitContinue returns the status that arrives before the body is sent, or 0 if no status arrives in time.
 func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
 	awaited := s.SetReadDeadline(time.Now().Add(pause))
 	if _, err := s.Reader.Peek(1); err != nil || awaited != nil {
@@ -212,7 +213,8 @@ func decideExpect(status int, o run.Outcome) fact.Fact {
 	return fact.New(name, "sent by proxy", sent, "the request without Expect")
 }
 
-// examineRange requests a range of a description, for which the Echo serves no ranges, and then of a body for which it does.
+// examineRange requests a range of a description, which the Echo does not serve in ranges. It then requests a range of a body that the Echo
+// serves in ranges.
 func examineRange(ctx context.Context, g *run.Group) error {
 	const all = "bytes=0-999999"
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})

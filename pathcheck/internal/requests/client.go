@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineClient examines what the client appears to be after the proxies.
+// ExamineClient examines how the client appears to the Echo behind the proxies.
 func ExamineClient(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineAddress, examineSpoofing, examineStripping, examineTracing)
 }
@@ -21,7 +21,7 @@ func examineAddress(_ context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineStripping names the headers that proxies add in the Connection header, which makes a proxy remove them.
+// examineStripping sends a Connection header that lists the headers that proxies add. A proxy removes the headers that Connection lists.
 func examineStripping(ctx context.Context, g *run.Group) error {
 	var added []string
 	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},
@@ -86,7 +86,7 @@ func examineTracing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideIdentifier compares a request with the identifier and one without.
+// decideIdentifier compares a request with the identifier and a request without it.
 func decideIdentifier(i identifier, without *wire.Description, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

@@ -113,7 +113,7 @@ func TestDecideQuery(t *testing.T) {
 func TestDecideHTTP2(t *testing.T) {
 	expectValue(t, "none", decideHTTP2(nil, wire.ErrNoHTTP2), fact.No)
 	expectValue(t, "another server", decideHTTP2(&wire.Response{Status: 502}, nil), "refused 502")
-	expectValue(t, "a body of its own", decideHTTP2(&wire.Response{Proven: true}, nil), fact.Yes)
+	expectValue(t, "a custom body", decideHTTP2(&wire.Response{Proven: true}, nil), fact.Yes)
 	expectValue(t, "down to HTTP/1.1", decideHTTP2(came(func(*wire.Description) {}).Response, nil), "HTTP/1.1")
 }
 
@@ -146,7 +146,7 @@ func TestDecideAddress(t *testing.T) {
 		"X-Real-IP":             {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, fact.Kept, "X-Real-Ip"},
 		"CloudFront": {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, fact.Kept,
 			"Cloudfront-Viewer-Address"},
-		"a header of its own":  {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, fact.Kept, "X-Shop-Visitor"},
+		"a custom header":      {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, fact.Kept, "X-Shop-Visitor"},
 		"a header of servers":  {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", fact.None},
 		"an address elsewhere": {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", fact.None},
 	} {

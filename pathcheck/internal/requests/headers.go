@@ -144,7 +144,7 @@ func decideTwice(sent string, e *wire.Description) fact.Fact {
 	return fact.New("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "))
 }
 
-// examineUnderscores sends a header that some servers mistake for one with hyphens.
+// examineUnderscores sends a header with underscores, which some servers mistake for hyphens.
 func examineUnderscores(ctx context.Context, g *run.Group) error {
 	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"})
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ladder describes the search for a limit: sizes from small to large, up to the largest that an Echo can be configured to accept, and
-// beyond.
+// ladder describes the search for a limit: sizes from small to large, up to and beyond the largest size that an Echo can be configured to
+// accept.
 type ladder struct {
 	fact, by string
 	sizes    []int
 	request  func(size int) *wire.Request
 	text     func(size int) string
-	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received it whole
+	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received all of it
 }
 
 func headerLadders() []ladder {
@@ -75,7 +75,7 @@ func examineHeaderLimits(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// The sources of a limit.
+// These are the sources of a limit.
 const (
 	byNone  = fact.None
 	byProxy = "proxy"

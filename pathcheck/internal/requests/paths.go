@@ -55,7 +55,7 @@ func decidePrefix(sent, received string) fact.Fact {
 	return fact.New("request.path.prefix", value, sent+"/", received+"/")
 }
 
-// decidePath compares a path with the one that arrived, below the path that the Echo has behind the proxies.
+// decidePath compares a sent path with the received path, below the path that the Echo has behind the proxies.
 func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

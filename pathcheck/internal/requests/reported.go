@@ -13,7 +13,7 @@ import (
 type report struct {
 	fact, by  string
 	want      []string
-	headers   []string // the first one in a request counts
+	headers   []string // the first header in a request counts
 	parameter string   // in Forwarded
 }
 

@@ -45,7 +45,7 @@ func spoofings(others []string) (all []spoofing) {
 		spoofing{"client.spoofable.proto", wire.Fields("X-Forwarded-Proto", spoofedScheme)})
 }
 
-// examineSpoofing sends all of these headers at once. If the request is refused, it sends each header alone to determine which one is
+// examineSpoofing sends all of these headers at once. If the request is refused, it sends each header alone to determine which header is
 // refused.
 func examineSpoofing(ctx context.Context, g *run.Group) error {
 	plain := g.Known.Plain

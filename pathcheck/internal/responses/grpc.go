@@ -16,7 +16,7 @@ import (
 
 const (
 	grpcType = "application/grpc"
-	// events is the number of responses in a requested stream, one each eventInterval.
+	// events is the number of responses in a requested stream, one per eventInterval.
 	events        = 3
 	eventInterval = time.Second
 )

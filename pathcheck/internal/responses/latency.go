@@ -15,7 +15,7 @@ import (
 // latencyRequests is the number of requests that are measured.
 const latencyRequests = 20
 
-// ExamineLatency measures how long responses take through the path and, if there is a URL for that, without the proxies.
+// ExamineLatency measures how long responses take through the path and, if there is a URL that bypasses the proxies, without the proxies.
 func ExamineLatency(ctx context.Context, g *run.Group) error {
 	took, err := measure(ctx, g.Client)
 	if err != nil {
@@ -38,7 +38,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// measure sends requests one after the other, and returns the times that their responses took.
+// measure sends requests one after the other, and returns how long each response took.
 func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 	var all []time.Duration
 	for range latencyRequests {

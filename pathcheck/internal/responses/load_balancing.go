@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// separateRequests is the number of requests on separate connections that determine which pods respond, and connectionRequests the number
-// of requests that share one connection.
+// separateRequests is the number of requests on separate connections that determine which pods respond, and connectionRequests is the
+// number of requests that share one connection.
 const (
 	separateRequests   = 20
 	connectionRequests = 6

@@ -66,8 +66,8 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 	return all, nil
 }
 
-// decideOutlierDetection compares the pods that responded during the failures with those that responded afterwards; nil means that none
-// responds any more.
+// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterwards. nil means that no
+// pod responds any more.
 func decideOutlierDetection(before, after *seen) fact.Fact {
 	const name = "outlierDetection"
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)

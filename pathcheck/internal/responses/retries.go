@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is the number of requests, for each known pod, that ask an Echo's pods how often they have received a nonce, and maxLookups the
-// maximum number of such requests. With so many requests, it is unlikely that random load balancing leaves out a pod.
+// lookups is the number of requests, for each known pod, that ask an Echo's pods how often they have received a nonce, and maxLookups is
+// the maximum number of such requests. With so many requests, random load balancing is unlikely to miss a pod.
 const lookups, maxLookups = 4, 24
 
 // ExamineRetries makes the Echo respond with 503, and counts how often a proxy sends the request again.

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineEvents reads an event stream. The Echo sends one event each second.
+// examineEvents reads an event stream. The Echo sends one event per second.
 func examineEvents(ctx context.Context, g *run.Group) error {
 	const enough = 3
 	s, err := g.Open(ctx, &wire.Request{Path: "/-/sse", Fields: wire.Fields("Accept", "text/event-stream")})
@@ -63,7 +63,7 @@ func readEvent(r io.Reader) error {
 	return errors.New("the event is too long")
 }
 
-// decideEvents compares the times at which events arrive that were sent a second apart.
+// decideEvents compares the arrival times of events that were sent one second apart.
 func decideEvents(arrivals []time.Duration) fact.Fact {
 	const name, sent = "response.stream", "an event each second"
 	var texts []string
@@ -80,7 +80,7 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	return fact.New(name, "streamed", sent, received)
 }
 
-// readUntil reads pieces until enough have arrived or the deadline passes, and returns the time at which each arrived.
+// readUntil reads pieces until enough have arrived or the deadline passes, and returns the time at which each piece arrived.
 func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < enough {
 		if err := read(body); err != nil {

@@ -168,7 +168,8 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideEnd compares the TLS version that the Echo reports with the version that a client with at most TLS 1.2 negotiated, if it could.
+// decideEnd compares the TLS version that the Echo reports with the version that a client with at most TLS 1.2 negotiated, if its handshake
+// succeeded.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
 	const name = "tls.ends"
 	switch {

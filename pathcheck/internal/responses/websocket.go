@@ -51,7 +51,7 @@ func examineUpgrade(ctx context.Context, g *run.Group) (*wire.Description, error
 	return handshake, examineMessages(ctx, g, connection, failed)
 }
 
-// examineMessages sends messages, unless that has failed already.
+// examineMessages sends messages, unless the WebSocket has already failed.
 func examineMessages(ctx context.Context, g *run.Group, c *websocket.Conn, failed error) error {
 	for _, size := range []int{100, largeMessage} {
 		if failed == nil {

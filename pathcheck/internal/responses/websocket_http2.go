@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support.
+// examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support for it.
 func examineExtendedConnect(ctx context.Context, g *run.Group) error {
 	announced, a, err := g.ExtendedConnect(ctx, &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")})
 	if ended := run.Over(ctx, err); ended != nil {

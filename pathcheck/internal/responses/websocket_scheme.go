@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme uses the handshake that the Echo received. If there is none, it sends one to a path that describes requests: proxies treat
-// the request as a WebSocket handshake, but the Echo does not.
+// examineScheme uses the handshake that the Echo received. If there is none, it sends a handshake to a path at which the Echo describes
+// requests. Proxies treat the request as a WebSocket handshake, but the Echo does not.
 func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
 	if received != nil {
 		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))

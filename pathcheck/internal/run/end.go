@@ -8,7 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Over returns the reason why a run is over, or nil if it is not. Once it is over, the outcome of a request reveals nothing about the path.
+// Over returns the reason why a run is over, or nil if it is not over. After a run is over, the outcome of a request reveals nothing about
+// the path.
 func Over(ctx context.Context, err error) error {
 	if wire.IsLimit(err) {
 		return err
@@ -26,7 +27,7 @@ type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// DeadlineIn returns an error if a run took too long or was interrupted. It is reported instead of the errors that follow from it.
+// DeadlineIn returns an error if a run took too long or was interrupted. The error is reported instead of the errors that follow from it.
 func DeadlineIn(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:

@@ -25,8 +25,8 @@ func (g *Group) Skip(name, reason string) {
 
 func (g *Group) Add(facts ...fact.Fact) { g.Facts = append(g.Facts, facts...) }
 
-// Ask sends a request. If something other than the Echo responds, Ask sends a plain request to check whether the Echo still responds. If it
-// does not, the error ends the group.
+// Ask sends a request. If something other than the Echo responds, Ask sends a plain request to check whether the Echo still responds. If
+// the Echo does not, the error ends the group.
 func (g *Group) Ask(ctx context.Context, r *wire.Request) (Outcome, error) {
 	a, err := g.Do(ctx, r)
 	return g.Outcome(ctx, a, err)

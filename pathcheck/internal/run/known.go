@@ -14,13 +14,13 @@ type Known struct {
 	Base     string         // the Echo's path as it arrives
 	describe bool           // whether responses describe requests
 	Controls bool           // whether requests can control responses
-	Full     bool           // whether they can control everything
+	Full     bool           // whether requests can control everything
 }
 
 // PlainPath is the path of a plain request, below the Echo's path.
 const PlainPath = "/pathcheck"
 
-// Nothing is for a group that needs nothing, so that it can always be tested.
+// Nothing is for a group without requirements, which can always be tested.
 func Nothing(*Known) string { return "" }
 
 // Descriptions is for a group that needs responses that describe requests. It returns the reason why the group cannot be tested, or "".

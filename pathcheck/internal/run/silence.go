@@ -13,8 +13,8 @@ import (
 // serverFailure is the error text for SERVFAIL, which package net does not export.
 const serverFailure = "server misbehaving"
 
-// SilenceOf returns what was silent when a request to a URL failed. Only if nothing responded, it queries the same Echo's Service once,
-// unless the Service's URL is empty.
+// SilenceOf returns the part of the path that was silent when a request to a URL failed. If nothing responded, it queries the same Echo's
+// Service once, unless the Service's URL is empty.
 func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silence {
 	url := silentPart(err)
 	target, invalid := wire.ParseTarget(service, "")
@@ -28,11 +28,11 @@ func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silen
 	return withService(url, silentPart(err))
 }
 
-// withService returns what was silent, given what was silent when the URL and then the Service were queried.
+// withService returns the silent part of the path, given the parts that were silent when the URL and then the Service were queried.
 func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	switch {
 	case service == "" && url == pathverdict.SilentResolver:
-		return "" // the resolver responds for the Service's name: only one of its upstream servers does not
+		return "" // the resolver responds for the Service's name: only one of the resolver's upstream servers does not
 	case service == "":
 		return url
 	case url == pathverdict.SilentResolver && service == url:
@@ -42,7 +42,7 @@ func withService(url, service pathverdict.Silence) pathverdict.Silence {
 }
 
 // silentPart returns which part of a request was silent, the resolver or the address. A refused connection counts as a response from a
-// server, but not as one from a resolver.
+// server, but not as a response from a resolver.
 func silentPart(err error) pathverdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError

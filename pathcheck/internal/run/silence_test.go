@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// The names that the tests' resolver knows. It responds with nothing, NXDOMAIN or SERVFAIL.
+// These are the names that the tests' resolver knows. It responds with nothing, NXDOMAIN or SERVFAIL.
 const (
 	nameSilent   = "http://silent.test."
 	nameUnknown  = "http://unknown.test."
@@ -30,22 +30,22 @@ func TestSilenceOf(t *testing.T) {
 		want         pathverdict.Silence
 		asked        int // how often the Service was queried
 	}{
-		"a URL that refuses":                    {url: refused, service: service},
-		"a URL that hangs up":                   {url: open, service: service},
-		"a URL that drops":                      {url: dropped, want: pathverdict.SilentURL},
-		"a URL that drops, the Service not":     {url: dropped, service: service, want: pathverdict.SilentURL, asked: 1},
-		"a URL that drops, the Service refuses": {url: dropped, service: refused, want: pathverdict.SilentURL},
-		"a URL without a route":                 {url: "http://224.0.0.1", service: service, want: pathverdict.SilentURL, asked: 1},
-		"both drop":                             {url: dropped, service: dropped, want: pathverdict.SilentAll},
-		"a URL that drops, no such Service":     {url: dropped, service: nameUnknown, want: pathverdict.SilentURL},
-		"a URL that drops, a silent resolver":   {url: dropped, service: nameSilent, want: pathverdict.SilentAll},
-		"no such name":                          {url: nameUnknown, service: service},
-		"SERVFAIL":                              {url: nameServfail, service: service},
-		"a silent resolver":                     {url: nameSilent, want: pathverdict.SilentResolver},
-		"a silent resolver for both":            {url: nameSilent, service: nameSilent, want: pathverdict.SilentResolver},
-		"a resolver silent for the URL alone":   {url: nameSilent, service: nameUnknown},
-		"a silent resolver, the Service drops":  {url: nameSilent, service: dropped, want: pathverdict.SilentAll},
-		"a resolver that refuses":               {resolver: closedPort(t), url: nameUnknown, service: nameUnknown, want: pathverdict.SilentResolver},
+		"a URL that refuses":                     {url: refused, service: service},
+		"a URL that hangs up":                    {url: open, service: service},
+		"a URL that drops":                       {url: dropped, want: pathverdict.SilentURL},
+		"a URL that drops, the Service responds": {url: dropped, service: service, want: pathverdict.SilentURL, asked: 1},
+		"a URL that drops, the Service refuses":  {url: dropped, service: refused, want: pathverdict.SilentURL},
+		"a URL without a route":                  {url: "http://224.0.0.1", service: service, want: pathverdict.SilentURL, asked: 1},
+		"both drop":                              {url: dropped, service: dropped, want: pathverdict.SilentAll},
+		"a URL that drops, no such Service":      {url: dropped, service: nameUnknown, want: pathverdict.SilentURL},
+		"a URL that drops, a silent resolver":    {url: dropped, service: nameSilent, want: pathverdict.SilentAll},
+		"no such name":                           {url: nameUnknown, service: service},
+		"SERVFAIL":                               {url: nameServfail, service: service},
+		"a silent resolver":                      {url: nameSilent, want: pathverdict.SilentResolver},
+		"a silent resolver for both":             {url: nameSilent, service: nameSilent, want: pathverdict.SilentResolver},
+		"a resolver silent for the URL alone":    {url: nameSilent, service: nameUnknown},
+		"a silent resolver, the Service drops":   {url: nameSilent, service: dropped, want: pathverdict.SilentAll},
+		"a resolver that refuses":                {resolver: closedPort(t), url: nameUnknown, service: nameUnknown, want: pathverdict.SilentResolver},
 	} {
 		t.Run(name, func(t *testing.T) {
 			useResolver(t, c.resolver)
@@ -64,17 +64,17 @@ func TestSilenceOf(t *testing.T) {
 				select {
 				case <-asked:
 				case <-time.After(10 * time.Second):
-					t.Fatal("the Service was not asked")
+					t.Fatal("the Service was not queried")
 				}
 			}
 			if len(asked) > 0 {
-				t.Errorf("the Service was asked more than %d times", c.asked)
+				t.Errorf("the Service was queried more than %d times", c.asked)
 			}
 		})
 	}
 }
 
-// soon returns a context that ends before anything in the system gives up.
+// soon returns a context that ends before any timeout of the system.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -91,7 +91,7 @@ func useResolver(t *testing.T, address string) {
 	before := net.DefaultResolver
 	t.Cleanup(func() { net.DefaultResolver = before })
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		// A lookup outlives its test: its dialer must not read a variable that the next test replaces.
+		// A lookup can outlast its test, so its dialer must not read a variable that the next test replaces.
 		return (&net.Dialer{Resolver: &net.Resolver{}}).DialContext(ctx, "udp", address)
 	}}
 }

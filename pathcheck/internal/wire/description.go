@@ -29,8 +29,8 @@ type Description struct {
 	Client struct{ RemoteAddress string }
 }
 
-// maxTexts is the maximum number of names and values in the description of a request, several times as many as any sent request has. Each
-// takes much more memory than its bytes.
+// maxTexts is the maximum number of names and values in the description of a request. It is several times the number in any sent request.
+// Each name or value takes much more memory than its bytes.
 const maxTexts = 20_000
 
 // ParseDescription parses a description. It returns nil if the body does not describe a request.

@@ -15,10 +15,10 @@ const (
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
-	// maxHeader is the maximum size of a response's header, and MaxBody the maximum size of the kept part of its body, in bytes.
+	// maxHeader is the maximum size of a response's header, and MaxBody is the maximum size of the retained part of its body, in bytes.
 	maxHeader = 256 << 10
 	MaxBody   = 1 << 20
-	// Timeout is the time limit for a response, and LongTimeout the time limit for the response to a large request.
+	// Timeout is the time limit for a response, and LongTimeout is the time limit for the response to a large request.
 	Timeout     = 10 * time.Second
 	LongTimeout = 30 * time.Second
 )
@@ -28,7 +28,7 @@ var (
 	errBytes    = fmt.Errorf("the run has sent and received %d MiB, the maximum", MaxBytes>>20)
 )
 
-// Limits tracks what a run has used.
+// Limits tracks the requests, bytes and connections that a run has used.
 type Limits struct {
 	requests atomic.Int64
 	bytes    atomic.Int64
@@ -69,7 +69,7 @@ func (l *Limits) Taken() int { return len(l.open) }
 // Used returns the number of bytes sent and received.
 func (l *Limits) Used() int64 { return min(l.bytes.Load(), MaxBytes) }
 
-// countedConn is a connection whose bytes count.
+// countedConn is a connection that counts its bytes toward the limits.
 type countedConn struct {
 	net.Conn
 	limits *Limits

@@ -20,12 +20,12 @@ type Response struct {
 	Status   int
 	Header   http.Header
 	Trailers http.Header
-	Interim  []int  // the status codes of the interim responses before it
+	Interim  []int  // the status codes of the interim responses
 	Body     []byte // the beginning of the body
 	Size     int64  // of the received part of the body
 
-	Proven      bool // it comes from the Echo
-	Cached      bool // it responds to an earlier request
+	Proven      bool // the response comes from the Echo
+	Cached      bool // the response is to an earlier request
 	Attempt     int  // the number of requests with the nonce that the Echo has received
 	Description *Description
 
@@ -33,7 +33,7 @@ type Response struct {
 	Remote string // host and port
 	TLS    *tls.ConnectionState
 	Took   time.Duration // until the header arrived
-	Closed bool          // the server closes the connection after it
+	Closed bool          // the server closes the connection after the response
 }
 
 func (a *Response) readBody(response *http.Response, limit int64) {
@@ -68,8 +68,8 @@ func RefusalOf(err error) string {
 	return "closed"
 }
 
-// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, it does so without a proof, because it
-// does not read the header that requests one.
+// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, the Echo does so without a proof,
+// because it does not read the header that requests one.
 func (a *Response) RejectedByEcho() bool {
 	switch a.Status {
 	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:

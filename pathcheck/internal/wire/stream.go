@@ -32,7 +32,7 @@ func (s *Stream) Close() error {
 	return s.Conn.Close()
 }
 
-// Allow allows reading a number of bytes more.
+// Allow sets how many more bytes can be read.
 func (s *Stream) Allow(bytes int64) { s.limited.N = bytes }
 
 // state returns the TLS state, or nil.

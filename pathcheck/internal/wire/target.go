@@ -27,7 +27,8 @@ type Target struct {
 	Roots       *x509.CertPool   // the authorities that must verify the server; nil means no verification
 }
 
-// ParseTarget parses a URL. If address is not empty, it replaces the URL's host. It is an IP address or a name, with or without a port.
+// ParseTarget parses a URL. If address is not empty, it replaces the URL's host. The address is an IP address or a name, with or without a
+// port.
 func ParseTarget(text, address string) (Target, error) {
 	if u, err := url.Parse("http://" + text); !strings.Contains(text, "://") && err == nil && isPlain(u) {
 		return Target{}, fmt.Errorf("%q has no scheme: write http://%[1]s or https://%[1]s", text)
@@ -88,18 +89,19 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	return &countedConn{c, l}, nil
 }
 
-// TLSConfig returns the TLS settings for protocols. Without roots, it verifies nothing: whether the certificate is trusted is a fact to
-// report.
+// TLSConfig returns the TLS settings for protocols. Without roots, it does not verify the certificate, because a fact reports whether the
+// certificate is trusted.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
 		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
-	if t.Certificate != nil { // no matter which authorities the server names
+	if t.Certificate != nil { // regardless of which authorities the server names
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
 	}
 	return config
 }
 
-// cipherSuites returns Go's cipher suites, and those with RSA key exchange, which browsers also offer: some servers accept no others.
+// cipherSuites returns all of Go's cipher suites, including the ones with RSA key exchange. Browsers offer those, too, and some servers
+// accept no others.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,

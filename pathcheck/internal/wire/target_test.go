@@ -21,13 +21,13 @@ func TestParseTarget(t *testing.T) {
 	}
 	for _, address := range []string{":8080", "1.2.3.4:", "https://b", "b/c", "b:c", "b:0", "b:70000", "[::1]:", "a b"} {
 		if got, err := ParseTarget("http://a", address); err == nil {
-			t.Errorf("%q is taken for %+v", address, got)
+			t.Errorf("%q is parsed as %+v", address, got)
 		}
 	}
 	for _, url := range []string{"", "a", "ftp://a", "http://", "http://a/?b", "http://a/#b", "http://u:p@a/", "http://a/../b",
 		"http://a/b/..", "http://a/%2e%2e/", "http://a b/"} {
 		if got, err := ParseTarget(url, ""); err == nil {
-			t.Errorf("%q is taken for %+v", url, got)
+			t.Errorf("%q is parsed as %+v", url, got)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // apiserver contains etcd, kube-apiserver and kubectl in one binary. The name that it is called by selects the program.
 //
-// One binary is linked faster than several, because the programs share most packages. The other programs of Kubernetes are a set of their
-// own, because integration tests do not need them.
+// One binary is linked faster than several, because the programs share most packages. The other programs of Kubernetes are in a separate
+// binary, because integration tests do not need them.
 package main
 
 import (

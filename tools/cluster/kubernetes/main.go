@@ -1,5 +1,5 @@
-// kubernetes contains the programs that a cluster runs besides etcd and kube-apiserver in one binary. The name that it is called by
-// selects the program.
+// kubernetes contains, in one binary, the programs that a cluster runs in addition to etcd and kube-apiserver. The name that the binary is
+// called by selects the program.
 package main
 
 import (

@@ -23,7 +23,7 @@ import (
 
 const (
 	pkg = "echo-operator"
-	// oldest is lower than all versions, so that each can be upgraded directly to a newer one.
+	// oldest is lower than all versions, so that each version can be upgraded directly to a newer one.
 	oldest = ">=0.0.1 <"
 )
 
@@ -68,8 +68,8 @@ type channel struct {
 	Entries []entry `yaml:"entries"`
 }
 
-// entry is a version in a channel. `replaces` is the previous version, and `skipRange` the older versions that can be upgraded to it
-// directly.
+// entry is a version in a channel. `replaces` is the previous version, and `skipRange` contains the older versions that can be upgraded
+// directly to this version.
 type entry struct {
 	Name      string   `yaml:"name"`
 	Replaces  string   `yaml:"replaces,omitempty"`
@@ -95,7 +95,7 @@ func defaultChannel(all []channel) string {
 	return "candidate"
 }
 
-// open makes a version the head of channels and removes an unreleased one.
+// open makes a version the head of channels and removes an unreleased version.
 func open(all []channel, version, unreleased string, names []string) []channel {
 	for i := range all {
 		if at := all[i].find(unreleased); at >= 0 {
@@ -124,7 +124,7 @@ func (c *channel) add(version string) {
 	c.Entries = append(c.Entries, next)
 }
 
-// releaseConfig is release-config.yaml of operator-pipelines, see
+// releaseConfig is the release-config.yaml file of operator-pipelines. See
 // https://redhat-openshift-ecosystem.github.io/operator-pipelines/users/fbc_autorelease/.
 type releaseConfig struct {
 	CatalogTemplates []templateUpdate `yaml:"catalog_templates"`

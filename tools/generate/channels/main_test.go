@@ -122,10 +122,10 @@ func TestOpenRewritesTheFile(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"one channel":            {[]string{"0.3.0", "", "candidate"}, head + third + stable},
-		"a version that is open": {[]string{"0.2.0", "", "candidate"}, twoChannels},
-		"without an unreleased":  {[]string{"0.3.0", "0.2.0", "candidate"}, unreleased + alone + stable},
-		"two channels":           {[]string{"0.3.0", "", "candidate", "stable"}, head + third + stable + alone},
+		"one channel":                    {[]string{"0.3.0", "", "candidate"}, head + third + stable},
+		"a version that is already open": {[]string{"0.2.0", "", "candidate"}, twoChannels},
+		"without an unreleased version":  {[]string{"0.3.0", "0.2.0", "candidate"}, unreleased + alone + stable},
+		"two channels":                   {[]string{"0.3.0", "", "candidate", "stable"}, head + third + stable + alone},
 	} {
 		file := channels(t, twoChannels)
 		if _, err := printed(t, append([]string{"open", file}, c.arguments...)...); err != nil {
@@ -139,16 +139,16 @@ func TestOpenRewritesTheFile(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ arguments, want string }{
-		"no command":                {"", "usage: channels"},
-		"no file":                   {"default", "usage: channels"},
-		"a file that is not there":  {"default absent.yaml", "absent.yaml"},
-		"another command":           {"close FILE", `unknown command "close"`},
-		"no version":                {"of FILE", `unknown command "of"`},
-		"two versions":              {"of FILE 0.1.0 0.2.0", `unknown command "of"`},
-		"an argument too many":      {"default FILE 0.1.0", `unknown command "default"`},
-		"no channel to open":        {"open FILE 0.3.0 0.2.0", `unknown command "open"`},
-		"a version that is nowhere": {"release-config FILE 0.3.0", "no channel has version 0.3.0"},
-		"no version of a release":   {"release-config FILE", `unknown command "release-config"`},
+		"no command":              {"", "usage: channels"},
+		"no file":                 {"default", "usage: channels"},
+		"a missing file":          {"default absent.yaml", "absent.yaml"},
+		"another command":         {"close FILE", `unknown command "close"`},
+		"no version":              {"of FILE", `unknown command "of"`},
+		"two versions":            {"of FILE 0.1.0 0.2.0", `unknown command "of"`},
+		"one argument too many":   {"default FILE 0.1.0", `unknown command "default"`},
+		"no channel to open":      {"open FILE 0.3.0 0.2.0", `unknown command "open"`},
+		"an unknown version":      {"release-config FILE 0.3.0", "no channel has version 0.3.0"},
+		"no version of a release": {"release-config FILE", `unknown command "release-config"`},
 	} {
 		file := channels(t, twoChannels)
 		got, err := printed(t, strings.Fields(strings.ReplaceAll(c.arguments, "FILE", file))...)
@@ -159,7 +159,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: the file became\n%s(%v)", name, after, err)
 		}
 	}
-	for name, content := range map[string]string{"no YAML": "a: [\n", "entries that are no list": "name: candidate\nentries: none\n"} {
+	for name, content := range map[string]string{"no YAML": "a: [\n", "entries that are not a list": "name: candidate\nentries: none\n"} {
 		file := channels(t, content)
 		if _, err := printed(t, "default", file); err == nil || !strings.HasPrefix(err.Error(), file+": ") {
 			t.Errorf("%s: %v, want the file's name", name, err)

@@ -31,9 +31,9 @@ func TestPartOf(t *testing.T) {
 		types []string
 		want  string
 	}{
-		"with what it refers to":    {[]string{"a"}, strings.Split(schema, "- name: c")[0]},
-		"that refers to nothing":    {[]string{"b"}, "types:\n- name: b\n  scalar: string\n"},
-		"several, in another order": {[]string{"c", "a"}, schema},
+		"with the types that it refers to": {[]string{"a"}, strings.Split(schema, "- name: c")[0]},
+		"without references":               {[]string{"b"}, "types:\n- name: b\n  scalar: string\n"},
+		"several, in another order":        {[]string{"c", "a"}, schema},
 	} {
 		if got, err := partOf(schema, c.types); err != nil || got != c.want {
 			t.Errorf("a type %s: %v\n%s", name, err, got)

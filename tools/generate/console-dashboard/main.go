@@ -1,5 +1,5 @@
-// console-dashboard prints a Grafana dashboard as a ConfigMap for the OpenShift console, which shows only the panel types that Grafana had
-// before version 8: singlestat instead of stat, and graph instead of timeseries.
+// console-dashboard prints a Grafana dashboard as a ConfigMap for the OpenShift console. The console shows only the panel types that
+// Grafana had before version 8: singlestat instead of stat, and graph instead of timeseries.
 //
 // usage: console-dashboard FILE
 package main
@@ -78,7 +78,7 @@ func convert(panel map[string]any) {
 	}
 }
 
-// unitOf returns the unit of a panel's values. Without one, they are numbers.
+// unitOf returns the unit of a panel's values. Without a unit, the values are plain numbers.
 func unitOf(panel map[string]any) string {
 	config, _ := panel["fieldConfig"].(map[string]any)
 	defaults, _ := config["defaults"].(map[string]any)
@@ -88,7 +88,7 @@ func unitOf(panel map[string]any) string {
 	return "none"
 }
 
-// print writes the ConfigMap. The console finds it by its namespace and label.
+// print writes the ConfigMap. The console finds the ConfigMap by its namespace and label.
 func print(out io.Writer, name, file, content string) error {
 	text, err := yaml.MarshalWithOptions(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",

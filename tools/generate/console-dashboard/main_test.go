@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// TestPanelsAreOfTypesThatTheConsoleShows: it shows nothing for other types.
+// TestPanelsAreOfTypesThatTheConsoleShows checks the types of panels, because the console shows nothing for other types.
 func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(&out, []string{"../../../config/grafana/echo-operator.json"}); err != nil {
@@ -28,7 +28,7 @@ func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if object.Metadata.Namespace != "openshift-config-managed" || object.Metadata.Labels["console.openshift.io/dashboard"] != "true" {
-		t.Errorf("the console does not find it: %+v", object.Metadata)
+		t.Errorf("the console does not find the ConfigMap: %+v", object.Metadata)
 	}
 	var dashboard struct {
 		Panels []struct {
@@ -56,10 +56,10 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a file that is missing": {"nothing"},
+	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a missing file": {"nothing"},
 		"no JSON": {"main.go"}, "no panels": {empty}} {
 		if err := run(&bytes.Buffer{}, arguments); err == nil {
-			t.Errorf("%s is no error", name)
+			t.Errorf("%s is not an error", name)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func describe(csv, more *yaml.RNode) error {
 	})
 }
 
-// addNames adds the names that texts use for the fields that the console shows, by their paths.
+// addNames adds the names that texts use for the fields in the console, keyed by the fields' paths.
 func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format string) {
 	for _, node := range descriptors.YNode().Content {
 		one := yaml.NewRNode(node)
@@ -47,8 +47,8 @@ func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format s
 	}
 }
 
-// sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it does not show a Pod
-// whose ReplicaSet or Job it has not seen.
+// sortResources sorts owners before the objects that they own. The OpenShift console follows owners in the order of the list, and does not
+// show a Pod if it has not yet seen the Pod's ReplicaSet or Job.
 func sortResources(resources *yaml.RNode) {
 	owners := []string{"Deployment", "ReplicaSet", "CronJob", "Job", "Pod"}
 	rank := func(node *yaml.Node) int {
@@ -60,7 +60,7 @@ func sortResources(resources *yaml.RNode) {
 	slices.SortStableFunc(resources.YNode().Content, func(a, b *yaml.Node) int { return rank(a) - rank(b) })
 }
 
-// insert inserts a descriptor after the last one in the same list, or in a list within that list.
+// insert inserts a descriptor after the last descriptor in the same list, or in a list within that list.
 func insert(descriptors, one *yaml.RNode) error {
 	path := textOf(one, "path")
 	list := path[:max(0, strings.LastIndexByte(path, '['))]
@@ -105,7 +105,7 @@ func readable(field, description string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// textOf returns one of a descriptor's fields, empty if the field is missing.
+// textOf returns one of a descriptor's fields, or "" if the field is missing.
 func textOf(node *yaml.RNode, field string) string {
 	value, err := node.GetString(field)
 	if err != nil {

@@ -66,7 +66,7 @@ func csvWith(examples string) string {
 const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  " +
 	"displayName: not this\n"
 
-// project enters a folder with everything that the program reads. Some files are replaced, or removed if their replacement is empty.
+// project enters a directory with all files that the program reads. Some files are replaced, or removed if their replacement is empty.
 func project(t *testing.T, replaced map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -163,7 +163,7 @@ func TestStatusesOfExamples(t *testing.T) {
 	}
 }
 
-// TestAddRelatedImage checks that the same image gives the same bundle each time.
+// TestAddRelatedImage checks that the same image produces the same bundle each time.
 func TestAddRelatedImage(t *testing.T) {
 	const before = "spec:\n  relatedImages:\n  - image: a@sha256:1\n    name: a\n"
 	for range 20 {

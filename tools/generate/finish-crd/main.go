@@ -2,16 +2,16 @@
 //
 // usage: finish-crd FILE [-]FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
-// It adds the object's name to the schema, so that a rule can report it as the invalid field. Below the FIELDs, which have Kubernetes
-// types, it removes descriptions and defaults. Descriptions change with each Kubernetes release, and are most of the file. OLM v1 rejects
-// upgrades that change the description of an existing field. Defaults belong to objects that do not exist: a form that sends them, as the
-// OpenShift console does, requests a reference to nothing. The descriptions of the FIELDs themselves stay. A FIELD after "-" is removed: it
-// needs another pod field that an Echo does not have, so that no pod could be created.
+// finish-crd adds the object's name to the schema, so that a rule can report the name as the invalid field. Below the FIELDs, which have
+// Kubernetes types, it removes descriptions and defaults. Descriptions change with each Kubernetes release, and make up most of the file.
+// OLM v1 rejects upgrades that change the description of an existing field. Defaults belong to objects that do not exist. A form that sends
+// the defaults, as the OpenShift console does, requests a reference to nothing. The descriptions of the FIELDs themselves stay. A FIELD
+// after "-" is removed, because it needs another pod field that an Echo does not have. No pod with it could be created.
 //
-// The generated pattern for a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would
-// stop the operator everywhere, because a list that contains it cannot be decoded. Below the FIELDs, the pattern is replaced with one that
-// resource.Quantity can read. A number with more than 32 bits, which Kubernetes 1.30 accepts despite the format int32, would have the same
-// effect: such fields get bounds.
+// The generated pattern for a quantity accepts exponents that resource.Quantity cannot read, or that take minutes to read. One such object
+// would stop the operator in all namespaces, because a list that contains the object cannot be decoded. Below the FIELDs, finish-crd
+// replaces the pattern with one that accepts only quantities that resource.Quantity can read. A number with more than 32 bits, which
+// Kubernetes 1.30 accepts despite the format int32, would have the same effect. finish-crd therefore adds bounds to such fields.
 package main
 
 import (
@@ -112,8 +112,8 @@ func pathOf(field string) []string {
 // quantity is the pattern that matches all texts that resource.Quantity reads quickly.
 const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
 
-// strip removes all descriptions and defaults in a schema. If names is true, node maps names to schemas, and "description" is one of the
-// names.
+// strip removes all descriptions and defaults in a schema. If names is true, node maps names to schemas, and "description" can be one of
+// the names.
 func strip(node *yaml.Node, names bool) {
 	switch node.Kind {
 	case yaml.SequenceNode:

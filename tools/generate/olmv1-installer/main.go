@@ -58,7 +58,7 @@ type rule struct {
 	Verbs           []string `yaml:"verbs"`
 }
 
-// granted are the rules in one role.
+// granted holds the rules in one role.
 type granted struct {
 	Rules []rule `yaml:"rules"`
 }
@@ -88,7 +88,7 @@ type manifest struct {
 	}
 }
 
-// content is what OLM v1 creates for a bundle.
+// content describes the objects that OLM v1 creates for a bundle.
 type content struct {
 	rules []rule              // that OLM grants
 	names map[string][]string // object names by kind
@@ -145,7 +145,7 @@ func (c content) objects(extension, namespace string) []any {
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
-	// Newer versions also grant this to the operator if it watches all namespaces.
+	// Newer versions of OLM also grant these permissions to the operator if it watches all namespaces.
 	cluster = append(cluster, rule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 	var inside []rule
 	for _, kind := range []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"} {

@@ -2,8 +2,8 @@
 //
 // usage: pin-images DIGESTS FILE...
 //
-// Each line of DIGESTS contains an image name with a tag and the same name with a digest, separated by a space. If the file does not exist,
-// as between releases, the files are not changed.
+// Each line of DIGESTS contains an image name with a tag and the same name with a digest, separated by a space. If DIGESTS does not exist,
+// as between releases, pin-images changes no files.
 package main
 
 import (

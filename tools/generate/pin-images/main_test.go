@@ -51,7 +51,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestBetweenReleases: there are no digests, and files keep the tags.
+// TestBetweenReleases checks that files keep the tags if there are no digests.
 func TestBetweenReleases(t *testing.T) {
 	file := write(t, "csv.yaml", "quay.io/a/operator:v1")
 	if err := run(filepath.Join(t.TempDir(), "absent"), []string{file, "absent"}); err != nil ||
@@ -70,8 +70,8 @@ func TestPinFails(t *testing.T) {
 	}{
 		"an image without a digest": {write(t, "digests", digests+"quay.io/a/server:v1\n"), []string{file},
 			"digests: each line must contain two names"},
-		"digests in a folder":      {t.TempDir(), []string{file}, "is a directory"},
-		"a file that is not there": {write(t, "digests", digests), []string{"absent.yaml", file}, "absent.yaml"},
+		"digests in a directory": {t.TempDir(), []string{file}, "is a directory"},
+		"a missing file":         {write(t, "digests", digests), []string{"absent.yaml", file}, "absent.yaml"},
 	} {
 		if err := run(c.digests, c.files); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

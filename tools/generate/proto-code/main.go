@@ -2,7 +2,7 @@
 //
 // usage: proto-code SOURCE TARGET PLUGIN[=PARAMETERS]...
 //
-// SOURCE is a folder with .proto files, and TARGET is the folder that the names of the generated files are relative to.
+// SOURCE is a directory with .proto files, and TARGET is the directory that the names of the generated files are relative to.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) < 3 {
-		return errors.New("give a folder with .proto files, a folder for code, and plugins")
+		return errors.New("give a directory with .proto files, a directory for code, and plugins")
 	}
 	files, err := compile(ctx, arguments[0])
 	if err != nil {
@@ -50,7 +50,7 @@ func run(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// compile compiles the .proto files in a folder. They must not import others, which newRequest would have to add.
+// compile compiles the .proto files in a directory. They must not import other files, because newRequest does not add those to the request.
 func compile(ctx context.Context, folder string) (linker.Files, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.proto"))
 	if err != nil {

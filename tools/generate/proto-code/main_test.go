@@ -73,7 +73,7 @@ func TestRunErrors(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"too few arguments": {[]string{"a", "b"}, "give a folder"},
+		"too few arguments": {[]string{"a", "b"}, "give a directory"},
 		"not a .proto file": {[]string{source(t, "message"), t.TempDir(), failing}, "a.proto:"},
 		"no such plugin":    {[]string{source(t, file), t.TempDir(), "/none"}, "/none:"},
 		"a plugin fails":    {[]string{source(t, file), t.TempDir(), failing}, "no such option"},

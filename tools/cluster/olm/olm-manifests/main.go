@@ -1,10 +1,10 @@
 // olm-manifests renders the Helm chart in OLM's module, as `helm template` does. It uses only the template engine, which is a small part of
 // Helm.
 //
-// usage: olm-manifests MODULE VERSION FOLDER <VALUES
+// usage: olm-manifests MODULE VERSION DIRECTORY <VALUES
 //
-// MODULE is the folder that contains OLM's module. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
-// FOLDER/templates.
+// MODULE is the directory that contains OLM's module. The CustomResourceDefinitions are written to DIRECTORY/crds, all other objects to
+// DIRECTORY/templates.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 
 func run(arguments []string) error {
 	if len(arguments) != 3 {
-		return errors.New("usage: olm-manifests MODULE VERSION FOLDER <VALUES")
+		return errors.New("usage: olm-manifests MODULE VERSION DIRECTORY <VALUES")
 	}
 	module, version, folder := arguments[0], arguments[1], arguments[2]
 	olm, err := load(filepath.Join(module, "deploy", "chart"), version)
@@ -79,7 +79,7 @@ func load(folder, version string) (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 }
 
-// readValues returns the values in a file, overridden by those that it reads from in.
+// readValues returns the values in a file, overridden by the values that it reads from in.
 func readValues(file string, in io.Reader) (chartutil.Values, error) {
 	base, err := chartutil.ReadValuesFile(file)
 	if err != nil {
