@@ -11,12 +11,12 @@ import (
 )
 
 var _ = Describe("a user with the role", func() {
-	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
+	DescribeTable("has the role's permissions on Echoes, only in that namespace",
 		func(ctx SpecContext, role string, may, mayNot []string) {
 			namespace := namespaces.New(ctx)
 			realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 if not
+				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits with 1 for no
 				return what + ": " + strings.TrimSpace(output)
 			}
 			for _, what := range may {

@@ -13,11 +13,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("an image that no registry has", func() {
-	It("runs by its tag after containerd has imported its archive as kind does", func(ctx SpecContext) {
+var _ = Describe("an image that is in no registry", func() {
+	It("runs under its tag after containerd has imported its archive, as kind does", func(ctx SpecContext) {
 		const socket, image = "/run/echo-cluster/containerd.sock", "quay.io/echo-operator/echo-server:from-an-archive"
 		if _, err := os.Stat(socket); err != nil {
-			Skip("the container runtime of the cluster is out of reach")
+			Skip("the cluster's container runtime is not reachable")
 		}
 		run := func(program string, arguments ...string) {
 			GinkgoHelper()

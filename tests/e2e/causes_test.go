@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("an Echo that is not ready", func() {
-	DescribeTable("reports the cause, and becomes ready when it is gone",
+	DescribeTable("reports the cause, and becomes ready when the cause is gone",
 		func(ctx SpecContext, reason v1.Reason, message string, breakIt, repair func(*v1.EchoSpec)) {
 			echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
@@ -40,14 +40,14 @@ var _ = Describe("an Echo that is not ready", func() {
 				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
 			}, func(s *v1.EchoSpec) { s.Env = nil }),
-		Entry("no node that fits", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable,
+		Entry("no suitable node", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable,
 			"nodes are available: .*didn't match Pod's node affinity/selector",
 			func(s *v1.EchoSpec) { s.NodeSelector = map[string]v1.LabelValue{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
 		Entry("Pod Security", SpecTimeout(8*time.Minute), v1.ReasonPodsRejected, `violates PodSecurity 'restricted:latest'.*Change spec.podSecurityContext`,
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
 	)
 
-	It("reports that a quota is exceeded, keeps its pods, and continues when the quota allows", func(ctx SpecContext) {
+	It("reports that a quota is exceeded, keeps its pods, and continues when the quota allows it", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
@@ -64,7 +64,7 @@ var _ = Describe("an Echo that is not ready", func() {
 })
 
 var _ = Describe("an Echo above the operator's limit", func() {
-	It("keeps its pods, says what to do, and recovers below the limit", func(ctx SpecContext) {
+	It("keeps its pods, reports what to do, and recovers below the limit", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "greedy")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
@@ -80,7 +80,7 @@ var _ = Describe("an Echo above the operator's limit", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// expectCause expects an Echo's status to report why it is not ready. message is a regular expression.
+// expectCause expects an Echo's status to report why the Echo is not ready. message is a regular expression.
 func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

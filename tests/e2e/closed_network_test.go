@@ -22,8 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The test cluster enforces no NetworkPolicy. Rules in the network namespaces of a check's pods drop the same packets instead. They drop
-// the responses, because the kernel reports a request that it drops itself, unlike a NetworkPolicy.
+// The test cluster does not enforce NetworkPolicies. Instead, rules in the network namespaces of a check's pods drop the same packets. The
+// rules drop the responses: if the kernel itself dropped a request, it would report an error, unlike a NetworkPolicy.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`
@@ -40,7 +40,7 @@ var _ = Describe("a check", func() {
 		echo := support.Echo(namespace, "closed", func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(1))
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: host}
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the spec runs it
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the spec runs the check
 		})
 		createReady(ctx, echo)
 		createGateways(ctx, echo)

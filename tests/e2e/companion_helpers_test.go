@@ -46,7 +46,7 @@ func companionsDoc(ctx context.Context, namespace string) *doc {
 	return d
 }
 
-// line returns the only command with a prefix.
+// line returns the only command that begins with a prefix.
 func (d *doc) line(beginning string) string {
 	GinkgoHelper()
 	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
@@ -72,8 +72,8 @@ func (d *doc) shell(ctx context.Context, script string) string {
 	return string(output)
 }
 
-// expectAnswer expects that the documented commands find a companion, and that its response has the given status. The test images have no
-// wget, so the prober requests the companion's URL. The port-forward uses any free port.
+// expectAnswer expects that the documented commands find a companion, and that its response has the given status. The test images do not
+// contain wget, so the prober requests the companion's URL. The port-forward uses any free port.
 func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
 	GinkgoHelper()
 	find := d.line("companion=")
@@ -109,7 +109,7 @@ func companionEcho(namespace, name, drain string) *v1.Echo {
 	})
 }
 
-// webSet returns a StatefulSet of two such pods.
+// webSet returns a StatefulSet with two pods that request companions.
 func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	template := realcluster.WebPod(echo.Namespace, "", echo.Name)
 	return &appsv1.StatefulSet{
@@ -133,7 +133,7 @@ func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	return echo, owner
 }
 
-// companions returns the companions in a namespace, whatever labels they have.
+// companions returns the companions in a namespace, regardless of their labels.
 func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
@@ -146,7 +146,7 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until a pod has one ready companion on its node, other than the replaced one. It reads the owner again.
+// eventuallyCompanion waits until a pod has exactly one ready companion on its node, other than the replaced one. It reads the owner again.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod
@@ -183,7 +183,7 @@ func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, de
 	return pod
 }
 
-// expectEndpoints expects a Service's endpoints to be these pods.
+// expectEndpoints expects a Service's endpoints to be exactly these pods.
 func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
 	GinkgoHelper()
 	var names []string

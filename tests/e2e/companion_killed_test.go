@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-var _ = Describe("companions and an operator that is killed", func() {
-	DescribeTable("exist exactly once for each owner after each step, when the operator is killed",
+var _ = Describe("companions of a killed operator", func() {
+	DescribeTable("exist exactly once for each owner after each step if the operator is killed",
 		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
 			l := &life{namespace: namespaces.New(ctx)}
 			l.echo = companionEcho(l.namespace, "beside", "1s")
@@ -48,7 +48,7 @@ var _ = Describe("companions and an operator that is killed", func() {
 	)
 })
 
-// life is the life of some pods with their companions.
+// life contains some pods and their companions over several steps.
 type life struct {
 	namespace string
 	echo      *v1.Echo
@@ -62,7 +62,7 @@ type life struct {
 type lifeStep struct {
 	what  string
 	issue func()
-	// sign reports that the operator has started to act.
+	// sign reports whether an entry shows that the operator has started to act.
 	sign   func(entry) bool
 	expect func()
 }
@@ -77,10 +77,10 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 	}
 	return []lifeStep{
 		{"their owners are created", func() { l.makeOwners(ctx) }, made, one},
-		{"they are deleted", func() { l.deleteCompanions(ctx) }, made, another},
-		{"the response of the Echo changes, and the old ones are deleted", answer, going, another},
-		{"the response of the Echo changes, and new ones are created", answer, made, another},
-		{"their owners are replaced by others of the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
+		{"the companions are deleted", func() { l.deleteCompanions(ctx) }, made, another},
+		{"the response of the Echo changes, and the old companions are deleted", answer, going, another},
+		{"the response of the Echo changes, and new companions are created", answer, made, another},
+		{"their owners are replaced by pods with the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
 		{"their owners lose the label", func() { l.label(ctx, nil) }, going, none},
 		{"their owners get the label", func() { l.label(ctx, &l.echo.Name) }, made, one},
 		{"the Echo is deleted", func() { Expect(k8s.Delete(ctx, l.echo)).To(Succeed()) }, going, func() { l.expectEchoGone(ctx); none() }},
@@ -95,7 +95,7 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
-	for i := range 3 { // so that a kill may find one reconcile completed, one in progress and one not started
+	for i := range 3 { // so that at a kill, one reconcile may be complete, one in progress and one not started
 		owner := realcluster.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)
@@ -129,7 +129,7 @@ func (l *life) label(ctx context.Context, value *string) {
 	}
 }
 
-// expectOne expects exactly one companion for each owner, and no others. If another is set, each must be a new one.
+// expectOne expects exactly one companion for each owner, and no others. If another is true, each companion must be new.
 func (l *life) expectOne(ctx context.Context, another bool) {
 	GinkgoHelper()
 	now := map[types.UID]types.UID{}
@@ -161,21 +161,21 @@ func (l *life) expectEchoGone(ctx context.Context) {
 	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "when the Echo is gone")
 }
 
-// entry is something that happened to a companion.
+// entry is an event in the life of a companion.
 type entry struct {
 	at    time.Time
 	event watch.EventType
 	pod   *corev1.Pod
 }
 
-// diary records what happens to the companions in a namespace, whatever labels they have.
+// diary records the events of all companions in a namespace, regardless of their labels.
 type diary struct {
 	lock    sync.Mutex
 	entries []entry
 	broken  bool
 }
 
-// keepDiary starts a diary, and checks it after the test, when the test's context has ended.
+// keepDiary starts a diary. It checks the diary after the test, when the test's context has ended.
 func keepDiary(ctx context.Context, namespace string) *diary {
 	GinkgoHelper()
 	d := &diary{}
@@ -222,8 +222,8 @@ func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod had two companions at the same time, unless one was being deleted. It prints the diary if the test
-// fails.
+// expectNeverTwo expects that no pod ever had two companions at the same time, unless one was being deleted. If the test fails, it prints
+// the diary.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
 	living := map[types.UID]types.UID{}
@@ -231,7 +231,7 @@ func (d *diary) expectNeverTwo() {
 		owner, lives := ownerOf(e.pod), e.event != watch.Deleted && e.pod.DeletionTimestamp.IsZero()
 		GinkgoWriter.Println(e.at.Format(time.StampMilli), e.event, e.pod.Name, e.pod.UID, "of", owner, "living:", lives)
 		if other := living[owner]; lives {
-			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "%s is the second one of %s", e.pod.Name, owner)
+			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "%s is the second companion of %s", e.pod.Name, owner)
 			living[owner] = e.pod.UID
 		} else if other == e.pod.UID {
 			delete(living, owner)

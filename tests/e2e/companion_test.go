@@ -36,7 +36,7 @@ var _ = Describe("a companion", func() {
 		Expect(first.Spec.Containers[0].Image).To(Equal(echo.Status.Image))
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(1)))
 
-		By("responding as the Echo specifies, by its address and by a port-forward")
+		By("responding as the Echo specifies, at its address and through a port-forward")
 		Expect(doc.run(ctx, "kubectl get pods -l ")).To(MatchRegexp(`(?m)^%s +1/1 +Running .* %s `, first.Name, owner.Spec.NodeName))
 		doc.expectAnswer(ctx, first, http.StatusTeapot)
 
@@ -48,7 +48,7 @@ var _ = Describe("a companion", func() {
 		expectEndpoints(ctx, namespace, "web", *owner)
 		expectEndpoints(ctx, namespace, echo.Name, pods(ctx, Default, echo)...)
 
-		By("being created again, and replaced when the response changes")
+		By("being recreated, and being replaced when the response changes")
 		realcluster.Kubectl(ctx, "delete", "pod", first.Name, "-n", namespace)
 		second := eventuallyCompanion(ctx, owner, first.UID)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Response.StatusCode = http.StatusServiceUnavailable })
@@ -118,7 +118,7 @@ var _ = Describe("a companion", func() {
 	It("is deleted before its Echo, and created for the next Echo of that name", func(ctx SpecContext) {
 		echo, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
-		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }) // so that it waits for no other client
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }) // so that the deletion waits only for the companion
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 		realcluster.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, waitTimeout)
 		Expect(companions(ctx, Default, echo.Namespace)).To(BeEmpty())

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// Each of these specs follows documentation pages for people who operate the cluster.
+// Each of these specs follows documentation pages for cluster operators.
 var _ = Describe("the documentation for operations", func() {
 	It("has runbooks whose commands work", func(ctx SpecContext) {
 		reader := newReader(ctx)
@@ -24,7 +24,7 @@ var _ = Describe("the documentation for operations", func() {
 		reader.Replace = []string{"NAMESPACE:", "NAMESPACE:", "NAMESPACE", reader.Namespace, "NAME-CHECK", "web-path", "NAME", "web",
 			"CHECK", "path", "SECRET", "echo-tls", "=tls.", "=" + files + "/tls.",
 			"describe certificate ", "describe certificate || true ", // cert-manager is not installed
-			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // it has not crashed
+			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // the pod has not crashed
 		printed := reader.Follow(ctx, slices.Concat(
 			support.DocumentedPage("docs/runbooks/EchoCertificateExpiresSoon.md"),
 			support.DocumentedPage("docs/runbooks/EchoCheckFailed.md"),
@@ -46,7 +46,7 @@ var _ = Describe("the documentation for operations", func() {
 		Expect(printed[2]).To(ContainSubstring("/manager] {"))
 	}, SpecTimeout(10*time.Minute))
 
-	It("has commands of must-gather", func(ctx SpecContext) {
+	It("has commands for must-gather", func(ctx SpecContext) {
 		reader := newReader(ctx)
 		reader.Replace = []string{"team-a,team-b", reader.Namespace}
 		before, err := filepath.Glob("../../must-gather-*")
@@ -65,7 +65,7 @@ var _ = Describe("the documentation for operations", func() {
 		Expect(printed).To(HaveEach(ContainSubstring("wrote must-gather-")))
 	}, SpecTimeout(10*time.Minute))
 
-	It("has the commands of the operator's program", func(ctx SpecContext) {
+	It("has commands for the operator's program", func(ctx SpecContext) {
 		reader := newReader(ctx, ">echoes.yaml", ">"+filepath.Join(GinkgoT().TempDir(), "echoes.yaml"))
 		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
 		steps := support.DocumentedPage("docs/reference/commands.md")

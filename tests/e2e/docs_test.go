@@ -109,7 +109,7 @@ var _ = Describe("the documentation", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// newReader returns a reader with a new namespace that accepts the pods in the documentation.
+// newReader returns a reader with a new namespace that accepts the pods from the documentation.
 func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 	GinkgoHelper()
 	r := &realcluster.Reader{Namespace: namespaces.New(ctx), Replace: replace}
@@ -120,7 +120,7 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 // step returns commands as a step.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements that use files from the tree instead of a release, with the operator that is already running.
+// withoutDownloads returns replacements that use files from the tree instead of a release. The operator is already running.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")
@@ -140,7 +140,7 @@ func runClient(ctx context.Context, namespace string) {
 	realcluster.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "pod/client", waitTimeout)
 }
 
-// writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a folder with the Secret's files.
+// writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a directory with the Secret's files.
 func writeCertificate(ctx context.Context, namespace, host string) string {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}

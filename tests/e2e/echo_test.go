@@ -32,7 +32,7 @@ var _ = Describe("an Echo", func() {
 		}
 	}, SpecTimeout(10*time.Minute))
 
-	It("is scaled by kubectl", func(ctx SpecContext) {
+	It("can be scaled with kubectl", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "scaled")
 		createReady(ctx, echo)
 		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
@@ -44,7 +44,7 @@ var _ = Describe("an Echo", func() {
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(10*time.Minute))
 
-	It("drops no request while image and environment change and pods are restarted", func(ctx SpecContext) {
+	It("drops no request while the image and the environment change and pods restart", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "rolling")
 		createReady(ctx, echo)
 		old := map[string]bool{}
@@ -113,7 +113,7 @@ var _ = Describe("deleting an Echo", func() {
 		expectGone(ctx, echo)
 
 		drained := 0
-		for drained < 2 { // an echo server that drains exits with 0, one that is killed does not
+		for drained < 2 { // an echo server that drains exits with 0, and a killed one does not
 			var event apiwatch.Event
 			Eventually(watch.ResultChan()).WithContext(ctx).Should(Receive(&event))
 			pod, ok := event.Object.(*corev1.Pod)
@@ -127,7 +127,7 @@ var _ = Describe("deleting an Echo", func() {
 })
 
 var _ = Describe("an operator that is killed", func() {
-	It("continues with what was created and changed in the meantime", func(ctx SpecContext) {
+	It("reconciles the objects that were created and changed in the meantime", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "carried")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		killOperator(ctx)
@@ -138,7 +138,7 @@ var _ = Describe("an operator that is killed", func() {
 		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
 	}, SpecTimeout(10*time.Minute))
 
-	DescribeTable("carries on with a deletion",
+	DescribeTable("continues a deletion",
 		func(ctx SpecContext, until func(SpecContext, *v1.Echo)) {
 			echo := support.Echo(namespaces.New(ctx), "ending")
 			createReady(ctx, echo)
@@ -165,7 +165,7 @@ var _ = Describe("an operator that is killed", func() {
 		}),
 	)
 
-	It("completes a deletion that was requested while it was stopped, and nothing is deleted before it starts", func(ctx SpecContext) {
+	It("completes a deletion that was requested while it was stopped, and deletes nothing before it starts", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "waiting")
 		createReady(ctx, echo)
 		scaleOperator(ctx, "0")

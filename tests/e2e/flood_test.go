@@ -14,11 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is how many connections a flood has. The bodies that it sends are twice as large as the pod's memory limit.
+// floodConnections is the number of connections in a flood. The bodies that the flood sends are twice as large as the pod's memory limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
-	It("neither ends an Echo with the default memory limit nor keeps others from it", func(ctx SpecContext) {
+	It("neither stops an Echo with the default memory limit nor blocks other clients", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "flooded", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 		createReady(ctx, echo)
 		pod := pods(ctx, Default, echo)[0]
@@ -27,7 +27,7 @@ var _ = Describe("a flood", func() {
 			"--duration=1h")
 
 		flood := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/flood", "--flood="+floodConnections, "--duration=1m").Finish(ctx)
-		Expect(flood.Failed).To(BeNumerically(">", 0), "the echo server refuses what exceeds its memory: %+v", flood)
+		Expect(flood.Failed).To(BeNumerically(">", 0), "the echo server rejects requests that exceed its memory: %+v", flood)
 
 		seen := ordinary.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
@@ -36,7 +36,7 @@ var _ = Describe("a flood", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectUndisturbed expects that a pod still exists and has been ready ever since it was read, and that its container never ended.
+// expectUndisturbed expects that a pod still exists, that it has been ready ever since it was read, and that its container never ended.
 func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	GinkgoHelper()
 	now := &corev1.Pod{}
@@ -46,10 +46,10 @@ func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 		Expect(container.RestartCount).To(BeZero(), "%+v", container.LastTerminationState)
 		Expect(container.State.Running).NotTo(BeNil())
 	}
-	Expect(readyCondition(now)).To(Equal(readyCondition(before)), "with the time of its last transition")
+	Expect(readyCondition(now)).To(Equal(readyCondition(before)), "including the time of the last transition")
 }
 
-// readyCondition returns the status of the condition Ready, and the time since when it has had that status.
+// readyCondition returns the status of the condition Ready, and the time of its last transition.
 func readyCondition(pod *corev1.Pod) (found string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {

@@ -39,7 +39,7 @@ func createReady(ctx context.Context, echo *v1.Echo) {
 	waitReady(ctx, echo)
 }
 
-// waitReady waits until an Echo is ready, as a user would, and until its status covers the latest generation.
+// waitReady waits until an Echo is ready, as a user would, and until its status is for the latest generation.
 func waitReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -89,7 +89,8 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.
 	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// throughPortForward calls a function with the address of a new port-forward, because kubectl ends one when a connection is reset.
+// throughPortForward calls a function with the address of a new port-forward. Each call needs a new one, because kubectl ends a
+// port-forward when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port)
@@ -99,7 +100,7 @@ func throughPortForward(ctx context.Context, g Gomega, namespace, target, port s
 	call(forwardedAddress(ctx, g, session))
 }
 
-// forwardedAddress waits until a port-forward prints its address. If the port-forward ends first, forwardedAddress fails immediately.
+// forwardedAddress waits until a port-forward prints its address. It fails immediately if the port-forward ends first.
 func forwardedAddress(ctx context.Context, g Gomega, session *gexec.Session) string {
 	GinkgoHelper()
 	g.Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))

@@ -46,7 +46,7 @@ var _ = Describe("an Echo with TLS", func() {
 		}
 	}, SpecTimeout(20*time.Minute))
 
-	It("names the Secret that is missing, and starts when it is created", func(ctx SpecContext) {
+	It("names a missing Secret, and starts when the Secret is created", func(ctx SpecContext) {
 		echo := echoWithTLS(namespaces.New(ctx), "waiting")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(
@@ -56,7 +56,7 @@ var _ = Describe("an Echo with TLS", func() {
 		eventuallyServes(ctx, echo, serial)
 	}, SpecTimeout(15*time.Minute))
 
-	It("responds to health checks of gRPC, with and without TLS", func(ctx SpecContext) {
+	It("responds to gRPC health checks, with and without TLS", func(ctx SpecContext) {
 		echo := echoWithTLS(namespaces.New(ctx), "called")
 		applyCertificate(ctx, echo)
 		createReady(ctx, echo)
@@ -72,7 +72,7 @@ func echoWithTLS(namespace, name string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: certificateSecret} })
 }
 
-// httpsURL returns the in-cluster URL of an Echo with TLS.
+// httpsURL returns the in-cluster HTTPS URL of an Echo with TLS.
 func httpsURL(echo *v1.Echo) string {
 	return strings.Replace(echo.Status.URL, "http://", "https://", 1)
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// steady is how long the test watches an Echo under an autoscaler for writes.
+// steady is how long the test watches for writes to an Echo with an autoscaler.
 const steady = 3 * time.Minute
 
-var _ = Describe("an Echo that others change too", func() {
+var _ = Describe("an Echo that other clients also change", func() {
 	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		serveMetrics(ctx, namespace)
@@ -34,14 +34,14 @@ var _ = Describe("an Echo that others change too", func() {
 		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
 		waitReady(ctx, echo)
 		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
-		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // it has seen all
+		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // it has counted all pods
 
 		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := metricsReader(ctx, namespace)
 		before, written := whatIsThere(ctx, Default, echo), writes(ctx, metrics)
 		Consistently(func(g Gomega) []string { return whatIsThere(ctx, g, echo) }).
 			WithContext(ctx).WithTimeout(steady).WithPolling(5 * time.Second).Should(Equal(before))
-		Expect(writes(ctx, metrics)).To(Equal(written), "requests by which the operator changes something")
+		Expect(writes(ctx, metrics)).To(Equal(written), "requests with which the operator changes objects")
 	}, SpecTimeout(25*time.Minute))
 
 	It("does not revert 'kubectl rollout restart'", func(ctx SpecContext) {
@@ -83,9 +83,9 @@ var _ = Describe("an Echo that others change too", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // left by an interrupted run
+	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // remove the rest of an interrupted run
 	if realcluster.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
-		Skip("the cluster has a metrics server of its own, which would not report what the test sets")
+		Skip("the cluster has its own metrics server, which would not report the values that the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
@@ -136,8 +136,8 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	}
 }
 
-// writes returns how many of the operator's requests change objects. Renewing the lease is a PUT, and authenticating a scrape is a POST.
-// The operator itself patches and deletes.
+// writes returns the counts of the operator's requests that change objects. It excludes PUT, which renews the lease, and POST, which
+// authenticates a scrape. The operator itself patches and deletes.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

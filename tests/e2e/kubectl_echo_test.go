@@ -32,7 +32,7 @@ var _ = Describe("kubectl echo", func() {
 		return command.ProcessState.ExitCode(), string(output)
 	}
 
-	It("sends requests to all pods, by HTTP and to a path, and shows them as a tree", func(ctx SpecContext) {
+	It("sends requests to all pods, over HTTP and to a path, and shows the pods as a tree", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "three", func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
 		createReady(ctx, echo)
 		code, output := plugin(ctx, "test", echo.Name, "-n", echo.Namespace, "--requests=6", "--path=/some/path?x=1")
@@ -45,15 +45,15 @@ var _ = Describe("kubectl echo", func() {
 			Expect(tree).To(MatchRegexp(`(?m)^│   [├└]─Pod/` + pod.Name + ` +1/1 +Running +0 +` + pod.Spec.NodeName + ` `))
 		}
 
-		By("asking for a status that is a failure")
+		By("requesting a status that is a failure")
 		code, output = plugin(ctx, "test", echo.Name, "-n", echo.Namespace, "--requests=1", "--path=/?echo.status=503")
 		Expect(code).To(Equal(1), output)
 		Expect(output).To(MatchRegexp(`(?m)^three-\S+  503 Service Unavailable  \d+`))
 	}, SpecTimeout(8*time.Minute))
 
-	It("says why an image cannot be pulled, and that no pod can respond", func(ctx SpecContext) {
+	It("reports why an image cannot be pulled, and that no pod can respond", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) {
-			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // one pod has fewer warnings than fit
+			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // the warnings of one pod fit into the output
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		expectCause(ctx, echo, v1.ReasonImagePullFailed, `Image quay.io/echo-operator/none:1 cannot be pulled`)

@@ -36,11 +36,11 @@ func podMessages() []explained {
 		of("a registry that cannot be reached", v1.ReasonImagePullFailed, func(s *v1.EchoSpec) {
 			s.Image, s.ImagePullSecrets = "registry.invalid/team/web:1", []v1.ImagePullSecret{{Name: "none"}}
 		}, "Image registry.invalid/team/web:1 cannot be pulled: .*spec.imagePullSecrets"),
-		of("no such Secret", v1.ReasonContainerNotStarted, variableFrom(secretKey("none")), "Container echo .*secret 'none' not found.*Create the Secret"),
-		{name: "no such key in a Secret", change: variableFrom(secretKey("some")), condition: v1.ConditionReady, reason: v1.ReasonContainerNotStarted,
+		of("a missing Secret", v1.ReasonContainerNotStarted, variableFrom(secretKey("none")), "Container echo .*secret 'none' not found.*Create the Secret"),
+		{name: "a missing Secret key", change: variableFrom(secretKey("some")), condition: v1.ConditionReady, reason: v1.ReasonContainerNotStarted,
 			objects: "{apiVersion: v1, kind: Secret, metadata: {name: some, namespace: NAMESPACE}}",
 			message: "Container echo .*couldn't find key x in Secret .*Add the key"},
-		of("no such ConfigMap", v1.ReasonContainerNotStarted, variableFrom(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+		of("a missing ConfigMap", v1.ReasonContainerNotStarted, variableFrom(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}),
 			"Container echo .*configmap 'none' not found.*Create the ConfigMap"),
 		of("a crash", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} },
@@ -94,15 +94,15 @@ func admissionMessages() []explained {
 		{name: "Pod Security of the namespace", change: func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} },
 			condition: v1.ConditionReady, reason: v1.ReasonPodsRejected,
 			message: "The API server rejects the pods: .*violates PodSecurity.*Change spec.podSecurityContext"},
-		{name: "no such ServiceAccount", change: func(s *v1.EchoSpec) { s.ServiceAccountName = "none" }, condition: v1.ConditionReady,
+		{name: "a missing ServiceAccount", change: func(s *v1.EchoSpec) { s.ServiceAccountName = "none" }, condition: v1.ConditionReady,
 			reason: v1.ReasonServiceAccountNotFound, message: "The ServiceAccount none does not exist. Create it, or change spec.serviceAccountName"},
-		{name: "no such PriorityClass", change: func(s *v1.EchoSpec) { s.PriorityClassName = "none" }, condition: v1.ConditionReady,
+		{name: "a missing PriorityClass", change: func(s *v1.EchoSpec) { s.PriorityClassName = "none" }, condition: v1.ConditionReady,
 			reason: v1.ReasonPodsRejected, message: "The API server rejects the pods: .*PriorityClass"},
 		{name: "a policy that denies the Service", objects: policy, denied: "need a label team", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonForbidden,
 			message: "An admission webhook or policy denies the Service explained: .*need a label team.*as the policy requires"},
-		{name: "a webhook that is away", objects: webhook, denied: "failed calling webhook", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonApplyFailed,
+		{name: "an unavailable webhook", objects: webhook, denied: "failed calling webhook", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonApplyFailed,
 			message: "The Service explained cannot be applied: .*failed calling webhook 'away.example.com'.*Check that the Service of the webhook is available"},
-		{name: "a Service of IPv6", change: func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
+		{name: "a Service with IPv6", change: func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
 			condition: v1.ConditionDegraded, reason: v1.ReasonInvalidSpec,
 			message: "The API server rejects the Service explained: .*spec.ipFamilies.*Change or remove spec.service.ipFamilies"},
 		{name: "a name that is taken", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonNameConflict,
@@ -143,7 +143,7 @@ func pathMessages() []explained {
 		}
 	}
 	return []explained{
-		ready("no such IngressClass", func(s *v1.EchoSpec) {
+		ready("a missing IngressClass", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "none"}
 		}, "The Ingress has no address yet. Check that a controller uses the IngressClass none. 1 of 1 pods are ready"),
 		ready("no default IngressClass", func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, Host: "b.example.com"} },

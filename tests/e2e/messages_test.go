@@ -19,25 +19,25 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// explained is an Echo with a problem, and what its status then reports.
+// explained is an Echo with a problem, and the status that the Echo then reports.
 type explained struct {
 	name string
 	// objects are created before the Echo, with kubectl, in its namespace.
 	objects string
-	// denied is part of the response to a new Service once the objects are in force. It is empty if they are in force immediately.
+	// denied is part of the response to a new Service once the objects take effect. It is empty if they take effect immediately.
 	denied string
 	change func(*v1.EchoSpec)
-	// after is done with the Echo. It is nil if there is nothing to do.
+	// after runs after the Echo is created. It is nil if there is nothing to do.
 	after func(context.Context, *v1.Echo)
 	// condition is the type of the condition with the reason.
 	condition string
 	reason    v1.Reason
-	// message is a regular expression: the cause, and then the remedy.
+	// message is a regular expression that matches the cause followed by the remedy.
 	message string
 }
 
 var _ = Describe("the message of an Echo", func() {
-	It("leads with the cause, says what to do, and fits on the first screen, whatever is wrong", func(ctx SpecContext) {
+	It("begins with the cause, explains what to do, and fits on the first screen, for every problem", func(ctx SpecContext) {
 		all := slices.Concat(podMessages(), admissionMessages(), specMessages(), pathMessages())
 		var echoes []*v1.Echo
 		for _, c := range all {
@@ -53,7 +53,7 @@ var _ = Describe("the message of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// createExplained creates the Echo of a case in a new namespace.
+// createExplained creates a case's Echo in a new namespace.
 func createExplained(ctx context.Context, c explained) *v1.Echo {
 	GinkgoHelper()
 	namespace := namespaces.New(ctx)
@@ -83,7 +83,7 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 	return echo
 }
 
-// unexplained reads Echoes, and returns the condition and the message of each one whose problem the status does not explain as it should.
+// unexplained reads Echoes. It returns the condition and the message of each Echo whose status does not explain the problem as expected.
 func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.Echo) []string {
 	var wrong []string
 	for i, c := range cases {

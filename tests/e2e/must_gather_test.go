@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC runs in an image what `oc adm must-gather` runs, together with the programs that it calls. While gathering, it watches the size of
-// the folder.
+// asOC runs the command of `oc adm must-gather` in an image, together with the programs that the command calls. While gathering, it watches
+// the size of the directory.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
@@ -29,7 +29,7 @@ MUSTGATHER_EOF
 [ $? = 0 ] && sync && echo 'Caches written to disk'`
 
 var _ = Describe("the must-gather image", Label("must-gather"), func() {
-	It("collects Echoes, their objects, and logs and metrics of the operator, in a pod as oc runs it, and no secret", func(ctx SpecContext) {
+	It("collects Echoes, their objects, and the operator's logs and metrics, but no secrets, in a pod as oc runs it", func(ctx SpecContext) {
 		const canary = "canary-2342-never-written"
 		namespace := namespaces.New(ctx)
 		echo := support.Echo(namespace, "gathered", func(e *v1.Echo) {
@@ -46,7 +46,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
 
 		folder := GinkgoT().TempDir()
-		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // using tar, like oc rsync
+		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // this uses tar, like oc rsync
 		files := support.FilesBelow(folder)
 		for path, text := range files {
 			Expect(text).NotTo(ContainSubstring(canary), path)
@@ -67,7 +67,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image like oc: as an administrator, in one container that gathers and one from which the files are copied.
+// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data and one from which to copy the files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

@@ -21,7 +21,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		Expect(k8s.List(ctx, nodes)).To(Succeed())
 		isHollow := func(node corev1.Node) bool { return node.Labels[realcluster.HollowLabel] != "" }
 		if len(slices.DeleteFunc(nodes.Items, isHollow)) > 1 {
-			Skip("the pods of the Echo must run on one node, and have no other")
+			Skip("the Echo's pods must run on one node, and no other node may be available")
 		}
 		echo := support.Echo(namespaces.New(ctx), "cordoned")
 		createReady(ctx, echo)
@@ -32,7 +32,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"Unschedulable"}})
 		waitReady(ctx, echo)
 
-		By("losing a pod for which there is no other node")
+		By("losing a pod that has no other node to run on")
 		realcluster.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
 		expectNotReady(ctx, echo, v1.ReasonUnschedulable, "node(s) were unschedulable")
 
@@ -65,7 +65,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 			eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"NotReady"}})
 		}
 
-		By("deleting it, and its pods with it")
+		By("deleting the node together with its pods")
 		Expect(k8s.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})).To(Succeed())
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost,
@@ -87,20 +87,21 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until an Echo's status reports these nodes, possibly in a different reconcile than its pods.
+// eventuallyNodeProblems waits until an Echo's status reports these nodes. The reconcile that reports them may be another one than for the
+// pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
-// eventuallyTold waits until an Echo has these node events, and expects that no others follow.
+// eventuallyTold waits until an Echo has these node events, and expects that no other events follow.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())
 	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectTold expects an Echo to have these node events, each once and in any order.
+// expectTold expects an Echo to have these node events, each exactly once and in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {

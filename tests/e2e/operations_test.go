@@ -19,9 +19,9 @@ import (
 )
 
 var _ = Describe("the commands of docs/how-to/backup.md", func() {
-	It("save Echoes, and restore them when they and their namespace are lost", func(ctx SpecContext) {
+	It("save Echoes, and restore them after they and their namespace are deleted", func(ctx SpecContext) {
 		namespace, folder := namespaces.New(ctx), GinkgoT().TempDir()
-		// run runs commands only for the Echoes in this spec.
+		// run runs commands that are limited to this spec's Echoes.
 		run := func(commands string) {
 			GinkgoHelper()
 			Expect(commands).To(ContainSubstring("--all-namespaces"))
@@ -58,7 +58,7 @@ func fullEcho(namespace string) *v1.Echo {
 	})
 }
 
-// loseNamespace deletes a namespace with everything in it, and creates an empty one with the same name.
+// loseNamespace deletes a namespace with all its objects, and creates an empty one with the same name.
 func loseNamespace(ctx context.Context, name string) {
 	GinkgoHelper()
 	lost := &corev1.Namespace{}
@@ -67,7 +67,7 @@ func loseNamespace(ctx context.Context, name string) {
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: lost.Labels}})).To(Succeed())
 }
 
-// expectRestored expects a new, ready Echo that has the metadata, the spec and the objects of a saved one, and returns it.
+// expectRestored expects a new, ready Echo with the metadata, the spec and the objects of a saved Echo, and returns it.
 func expectRestored(ctx context.Context, saved *v1.Echo) *v1.Echo {
 	GinkgoHelper()
 	now := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: saved.Namespace, Name: saved.Name}}

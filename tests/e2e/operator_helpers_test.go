@@ -56,8 +56,8 @@ func killOperatorAfter(ctx context.Context, step func()) {
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
-// killAfter takes a step and kills a replica immediately after it. Force-deleting its pod is not enough, because the kubelet sends SIGTERM
-// first. On a cluster whose processes cannot be reached, it must suffice.
+// killAfter takes a step, and kills a replica immediately afterwards. Force-deleting the replica's pod is not enough, because the kubelet
+// sends SIGTERM first. If the cluster's processes are not reachable, killAfter only force-deletes the pod.
 func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
@@ -67,8 +67,8 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // it ends once the kubelet would no longer restart it in the same pod
-	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process until the kubelet would no longer restart it in the same pod
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // this fails unless the test failed: the process has ended
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
 }
@@ -86,7 +86,7 @@ func scaleOperator(ctx context.Context, number string) {
 	}
 }
 
-// awaitMetricsServer waits until a replica listens, because kubectl port-forward fails if the port has no listener.
+// awaitMetricsServer waits until a replica listens on its metrics port, because kubectl port-forward fails if nothing listens.
 func awaitMetricsServer(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, pod.Name).
@@ -97,12 +97,12 @@ func awaitMetricsServer(ctx context.Context, pod *corev1.Pod) {
 func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
-		"because it is being terminated", // the namespace of a completed test accepts no events
-		`"error":"namespaces \"e2e-`,     // or is gone
+		"because it is being terminated", // the namespace of a completed test accepts no more events
+		`"error":"namespaces \"e2e-`,     // or the namespace is gone
 		"The field spec.replicas is 100",
-		`"name":"explained`,         // the Echoes of the specs on messages
-		`"logger":"leaderelection"`, // another replica was faster than client-go, which tries again
-		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully
+		`"name":"explained`,         // the Echoes of the specs about messages
+		`"logger":"leaderelection"`, // another replica was faster, and client-go tries again
+		`"error received after stop sequence was engaged","error":"leader election lost"`, // the leader shuts down gracefully
 	}
 	var text string
 	Eventually(func(ctx context.Context) (err error) { // a replica that is just starting has no log yet

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The limits in docs/explanation/reliability.md for another replica to take over, plus a second for the kubelet.
+// The time limits from docs/explanation/reliability.md for another replica to take over, plus one second for the kubelet.
 const (
 	takeoverInOrder = 6 * time.Second
 	takeoverKilled  = 25 * time.Second
@@ -29,7 +29,7 @@ var _ = Describe("the two replicas of the operator", func() {
 	evictOne := func(ctx context.Context, pod, other *corev1.Pod) {
 		Expect(evict(ctx, pod)).To(Succeed())
 		err := evict(ctx, other)
-		Expect(err).To(Satisfy(apierrors.IsTooManyRequests), "one pod is not ready")
+		Expect(err).To(Satisfy(apierrors.IsTooManyRequests), "the budget must protect the only ready pod")
 		Expect(apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)).To(BeTrue(), "%v", err)
 	}
 	kill := func(ctx context.Context, pod, _ *corev1.Pod) { killAfter(ctx, pod, func() {}) }
@@ -61,8 +61,8 @@ var _ = Describe("the two replicas of the operator", func() {
 		Expect(replicas(ctx, Default)[0].UID).To(Equal(leader.UID))
 		expectUnaffected()
 	},
-		Entry("when the other one is deleted", SpecTimeout(10*time.Minute), remove),
-		Entry("when the other one is evicted", SpecTimeout(10*time.Minute), evictOne),
+		Entry("when the other replica is deleted", SpecTimeout(10*time.Minute), remove),
+		Entry("when the other replica is evicted", SpecTimeout(10*time.Minute), evictOne),
 	)
 
 	It("are replaced by a rollout, and no Echo is affected", func(ctx SpecContext) {
@@ -78,7 +78,7 @@ var _ = Describe("the two replicas of the operator", func() {
 		expectUnaffected()
 	}, SpecTimeout(15*time.Minute))
 
-	It("can be one, which may be evicted, too", func(ctx SpecContext) {
+	It("can be reduced to one, which may also be evicted", func(ctx SpecContext) {
 		support.Run(ctx, support.Documented("docs/how-to/install.md", "To run one replica"))
 		realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 		leader := awaitLeader(ctx)
@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. The returned function expects that since then the Echo has never had the phase Warning. It also expects that
-// the condition Available of the operator's Deployment, which OLM reads, has always been True.
+// watchedEcho creates an Echo. It returns a function that expects two things since then: the Echo has never had the phase Warning, and the
+// condition Available of the operator's Deployment, which OLM reads, has always been True.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")
@@ -105,7 +105,7 @@ func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	}
 }
 
-// available returns how many of a Deployment's pods are available, and the status of its condition Available.
+// available returns the number of a Deployment's available pods, and the status of its condition Available.
 func available(d *appsv1.Deployment) string {
 	status := corev1.ConditionUnknown
 	for _, condition := range d.Status.Conditions {
@@ -127,7 +127,7 @@ func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	return &found[0], &found[1]
 }
 
-// awaitBudget waits until the PodDisruptionBudget has seen a number of healthy replicas, and allows an eviction.
+// awaitBudget waits until the PodDisruptionBudget's status reports a number of healthy replicas, and allows an eviction.
 func awaitBudget(ctx context.Context, healthy int32) {
 	GinkgoHelper()
 	budget := &policyv1.PodDisruptionBudget{}
@@ -148,7 +148,7 @@ func expectWorks(ctx context.Context, echo *v1.Echo) {
 	awaitReplicas(ctx)
 }
 
-// setEnvironment sets an environment variable of the operator, or removes it, and waits until all replicas have been replaced.
+// setEnvironment sets or removes an environment variable of the operator, and waits until all replicas have been replaced.
 func setEnvironment(ctx context.Context, variable string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "set", "env", "deployment", "-n", operatorNamespace, operatorDeployment, variable)

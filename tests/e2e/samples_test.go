@@ -21,7 +21,7 @@ var _ = Describe("the sample", func() {
 	apply := func(ctx SpecContext, file, name string) *v1.Echo {
 		GinkgoHelper()
 		namespace := namespaces.New(ctx)
-		if name == "echo-hello" { // it requires root
+		if name == "echo-hello" { // this sample requires root
 			realcluster.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
 		}
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))
@@ -48,7 +48,7 @@ var _ = Describe("the sample", func() {
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	}, SpecTimeout(8*time.Minute))
 
-	It("tls serves HTTPS with the certificate of its Secret, which is created after it", func(ctx SpecContext) {
+	It("tls serves HTTPS with the certificate of its Secret, which is created later", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_tls.yaml")
 		certificate, key, err := cert.GenerateSelfSignedCertKey("echo-tls."+namespace+".svc", nil, nil)
@@ -65,11 +65,11 @@ var _ = Describe("the sample", func() {
 	DescribeTable("is ready", func(ctx SpecContext, file, name string) {
 		Expect(apply(ctx, file, name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 	},
-		Entry("faults, although most requests are delayed and some fail", "v1_echo_faults.yaml", "echo-faults", SpecTimeout(8*time.Minute)),
+		Entry("faults, although it delays most requests and lets some fail", "v1_echo_faults.yaml", "echo-faults", SpecTimeout(8*time.Minute)),
 		Entry("grpc", "v1_echo_grpc.yaml", "echo-grpc", SpecTimeout(8*time.Minute)),
 	)
 
-	It("ingress has an Ingress, whose host is its URL", func(ctx SpecContext) {
+	It("ingress has an Ingress, and the URL contains the Ingress's host", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_ingress.yaml", "echo-ingress")
 		Expect(echo.Status.ExternalURL).To(Equal("https://echo.apps.example.com"))
 		ingress := &networkingv1.Ingress{}

@@ -28,18 +28,18 @@ import (
 )
 
 const (
-	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is enough.
+	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is sufficient.
 	many = 2000
-	// manyNamespaces is how many namespaces contain these Echoes. For each change of a Deployment, Kubernetes reads all pods in its
-	// namespace.
+	// manyNamespaces is the number of namespaces that contain these Echoes. For each change of a Deployment, Kubernetes reads all pods in the
+	// Deployment's namespace.
 	manyNamespaces = 20
-	// manyTimeout limits how long an operation on that many Echoes can take on a machine with two cores.
+	// manyTimeout limits how long an operation on all of these Echoes may take on a machine with two cores.
 	manyTimeout  = 30 * time.Minute
 	manyInterval = 5 * time.Second
 )
 
 var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), func() {
-	It("stays below its memory limit, and writes nothing when it is restarted", func(ctx SpecContext) {
+	It("stays below its memory limit, and writes nothing after a restart", func(ctx SpecContext) {
 		in := make([]string, manyNamespaces)
 		for i := range in {
 			in[i] = namespaces.New(ctx)
@@ -90,8 +90,8 @@ func annotateMany(ctx context.Context, in []string) {
 	}
 }
 
-// restartWithMany stops all replicas of the operator, starts them again, and waits until one replica has reconciled all Echoes. It returns
-// that replica.
+// restartWithMany stops all replicas of the operator, starts them again, and waits until one of them has reconciled all Echoes. It returns
+// this replica.
 func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
@@ -131,8 +131,8 @@ func eventuallyManyReady(ctx context.Context, in []string) {
 	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(Equal(many))
 }
 
-// eventuallyCalm waits until no client writes to the Echoes and their objects any more, including Kubernetes' controllers, and returns
-// their versions.
+// eventuallyCalm waits until no client, including Kubernetes' controllers, writes to the Echoes and their objects. It returns the objects'
+// versions.
 func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()
 	var before map[string]string
@@ -180,19 +180,19 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 	limit := pod.Spec.Containers[0].Resources.Limits.Memory().Value()
 	Expect(limit).NotTo(BeZero())
 	operator := realcluster.ProcessOf(pod)
-	Expect(operator).NotTo(BeNil(), "the process of the operator is not on this machine")
+	Expect(operator).NotTo(BeNil(), "the operator's process is not on this machine")
 	memory, err := process.MemoryOf(operator.Pid)
 	Expect(err).NotTo(HaveOccurred())
 	peak := peakOf(operator.Pid)
 	AddReportEntry("memory of an operator that "+what, ReportEntryVisibilityAlways, fmt.Sprintf(
-		"%.1f MB, %.1f MB of it without files; its container had at most %.1f MB of %.1f MB",
+		"%.1f MB, of which %.1f MB are not files; its container used at most %.1f MB of %.1f MB",
 		megabytes(memory.Resident), megabytes(memory.Anonymous), megabytes(peak), megabytes(limit)))
 	Expect(peak).To(BeNumerically("<", limit))
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// peakOf returns the peak memory of a process's container, in bytes. Cached file contents that other containers read first do not count.
+// peakOf returns the peak memory of a process's container, in bytes. It excludes cached files that other containers read first.
 func peakOf(pid int) int64 {
 	GinkgoHelper()
 	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))

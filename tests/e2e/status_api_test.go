@@ -35,21 +35,21 @@ var _ = Describe("the status API", func() {
 		eventuallyMay(ctx, "get", "/diagnostics")
 		said += support.Run(ctx, askAt(address, "token=$(kubectl create token echo-viewer -n default)\ncurl"+requests))
 
-		Expect(strings.Count(said, `"name": "test-echo"`)).To(BeNumerically(">=", 3), "in the list, by itself and among the passes")
+		Expect(strings.Count(said, `"name": "test-echo"`)).To(BeNumerically(">=", 3), "in the list, on its own and among the reconciles")
 		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`), ContainSubstring(`"reason": "Ready"`)))
 		Expect(said).To(And(ContainSubstring(`"leads": true`), ContainSubstring(`"lastReconcile"`)))
 		Expect(said).NotTo(ContainSubstring(`"error"`))
 	}, SpecTimeout(10*time.Minute))
 })
 
-// removeViewer deletes what the documented commands create.
+// removeViewer deletes the objects that the documented commands create.
 func removeViewer(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
-// forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the address.
+// forwardDocumented runs the documented port-forward during the test, but on a free port of this machine. It returns the address.
 func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))
@@ -60,14 +60,14 @@ func forwardDocumented(ctx context.Context, commands string) string {
 	return forwardedAddress(ctx, Default, session)
 }
 
-// askAt returns the documented commands with the address of the port-forward.
+// askAt returns the documented commands with the port-forward's address.
 func askAt(address, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(ContainSubstring("//localhost:8443/"))
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until a newly granted permission is effective: the operator caches a denial for ten seconds.
+// eventuallyMay waits until a newly granted permission takes effect: the operator caches a denial for ten seconds.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)

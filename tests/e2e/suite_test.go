@@ -19,9 +19,9 @@ const (
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
 	operatorPods       = "control-plane=controller-manager"
-	// operatorReplicas is how many replicas of the operator the manifests have.
+	// operatorReplicas is the number of operator replicas in the manifests.
 	operatorReplicas = "2"
-	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
+	// waitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -29,7 +29,7 @@ const (
 var k8s client.WithWatch
 
 var (
-	// logErrors holds errors that operators logged and the tests did not cause.
+	// logErrors contains the errors that operators logged and that the tests did not cause.
 	logErrors  []string
 	namespaces = support.Namespaces{Prefix: "e2e-"}
 )
@@ -46,15 +46,15 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// The operator runs again before a spec's cleanup, which deletes Echoes.
+// The operator must run again before a spec's cleanup, which deletes Echoes.
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
-// The spec that reads a log error may not be the one that caused it, so the suite fails as a whole.
+// The spec that reads an error in the log may not be the spec that caused it. Therefore, the whole suite fails.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)
 	noteLogErrors(ctx)
-	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
+	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that were not deleted")
 	Expect(logErrors).To(BeEmpty(), "errors in the operator's logs")
 }, NodeTimeout(10*time.Minute))
 
