@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// validity is how long certificates are valid. Each start of a cluster creates new ones.
+// validity is how long certificates are valid. Each start of a cluster creates new certificates.
 const validity = 365 * 24 * time.Hour
 
 // authority is the certificate authority of a cluster.
@@ -65,7 +65,7 @@ func (s *settings) writeIdentities() error {
 		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
 		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
 		"registry":          {Subject: pkix.Name{CommonName: "registry"}, DNSNames: registryNames()},
-		// For OLM v1, in place of a certificate manager.
+		// This is for OLM v1, because the cluster has no certificate manager.
 		"olmv1": {Subject: pkix.Name{CommonName: "olmv1"}, DNSNames: []string{"*.olmv1-system.svc", "*.olmv1-system.svc.cluster.local"}},
 	}
 	for name, subject := range subjects {
@@ -128,7 +128,7 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// sign returns a new key and a certificate for it, which is valid for both servers and clients.
+// sign returns a new key and a certificate for the key, which is valid for both servers and clients.
 func (a *authority) sign(template *x509.Certificate) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

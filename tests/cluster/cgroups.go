@@ -13,13 +13,13 @@ import (
 	"syscall"
 )
 
-// All processes of the cluster, including those in containers, are in cgroups below one with the name of the cluster, so that they can be
-// found even after a crash.
+// All processes of the cluster are in cgroups below a cgroup with the cluster's name, including processes in containers. This makes it
+// possible to find them even after a crash.
 
 // services is the cgroup of the processes that do not run in containers.
 const services = "services"
 
-// hierarchies returns the mount points of cgroups: one in version 2, one per controller in version 1.
+// hierarchies returns the mount points of cgroups: one mount point in version 2, and one per controller in version 1.
 func hierarchies() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -39,7 +39,7 @@ func hierarchies() ([]string, error) {
 	return mounts, nil
 }
 
-// createGroups creates the cgroups of the cluster and returns a command prefix that runs a program in them.
+// createGroups creates the cgroups of the cluster, and returns a command prefix that runs a program in them.
 func (s *settings) createGroups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *settings) createGroups() ([]string, error) {
 	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
 }
 
-// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups; in version 1 they are empty by default.
+// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups. In version 1, new cgroups have none by default.
 func inheritCPUs(parent string, groups ...string) error {
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -79,7 +79,7 @@ func inheritCPUs(parent string, groups ...string) error {
 	return nil
 }
 
-// groups returns all cgroups of the cluster, children before parents.
+// groups returns all cgroups of the cluster, with children before their parents.
 func (s *settings) groups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *settings) groups() ([]string, error) {
 			if err == nil && entry.IsDir() {
 				found = append(found, path)
 			}
-			return nil // cgroups can be deleted in the meantime
+			return nil // a cgroup may have been deleted in the meantime
 		})
 		if err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func membersOf(groups []string) []int {
 // killMembers kills all processes of the cluster.
 func (s *settings) killMembers(ctx context.Context) error { return s.killAll(ctx, s.members) }
 
-// removeGroups removes the cgroups of the cluster, which must be empty.
+// removeGroups removes the cgroups of the cluster. They must be empty.
 func (s *settings) removeGroups(ctx context.Context) error {
 	return await(ctx, func(context.Context) error {
 		groups, err := s.groups()

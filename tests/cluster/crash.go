@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// wholeNode is the name that stands for all processes that a node loses when it stops: containerd, the kubelet and the processes of pods.
+// wholeNode stands for all processes that stop together with a node: containerd, the kubelet and the processes of pods.
 const wholeNode = "node"
 
 // nodeNames are the processes that start a node's pods, in the order in which they start.
@@ -24,7 +24,7 @@ func withNodeNames(names []string) []string {
 	return append(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == wholeNode }), nodeNames()...)
 }
 
-// kill kills processes with SIGKILL, without a chance to clean up.
+// kill kills processes with SIGKILL, so that they cannot clean up.
 func (c *realCluster) kill(ctx context.Context, names []string) error {
 	for _, name := range withNodeNames(names) {
 		if !exists(c.pidFile(name)) {
@@ -40,7 +40,7 @@ func (c *realCluster) kill(ctx context.Context, names []string) error {
 	return nil
 }
 
-// revive restarts processes that are not running. It does not change their settings and files.
+// revive restarts processes that are not running. It keeps their settings and files.
 func (c *realCluster) revive(ctx context.Context, names []string) error {
 	tools, err := c.tools(ctx, "apiserver", "kubernetes", "coredns", "registry")
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *realCluster) revive(ctx context.Context, names []string) error {
 	return nil
 }
 
-// podMembers returns the processes of pods, and the containerd processes that monitor them.
+// podMembers returns the processes of pods, and the containerd processes that monitor the pods.
 func (c *realCluster) podMembers() ([]int, error) {
 	groups, err := c.groups()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *realCluster) podMembers() ([]int, error) {
 	return append(pods, slices.DeleteFunc(others, func(pid int) bool { return !isShim(pid) })...), nil
 }
 
-// isShim reports whether a process is a containerd process that monitors the containers of a pod. It outlives containerd.
+// isShim reports whether a process is a containerd shim, which monitors a pod's containers. A shim continues to run when containerd stops.
 func isShim(pid int) bool {
 	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return err == nil && strings.HasPrefix(string(name), "containerd-shim")

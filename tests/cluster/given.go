@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// givenCluster is an existing cluster, identified by the path of its kubeconfig. It is neither started nor stopped.
+// givenCluster is an existing cluster, identified by the path of its kubeconfig. This program neither starts nor stops the cluster.
 type givenCluster string
 
 func (c givenCluster) up(ctx context.Context) error {
@@ -15,7 +15,7 @@ func (c givenCluster) up(ctx context.Context) error {
 		_, err = client.Discovery().ServerVersionWithContext(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("the cluster of KUBECONFIG=%s does not respond: %w", c, err)
+		return fmt.Errorf("the cluster in KUBECONFIG=%s does not respond: %w", c, err)
 	}
 	return nil
 }

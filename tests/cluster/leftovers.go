@@ -32,7 +32,7 @@ func (c *realCluster) removeLeftovers() error {
 	if err != nil {
 		return err
 	}
-	for _, result := range leftovers { // each has a counterpart for the loopback interface of the pod
+	for _, result := range leftovers { // each file has a counterpart for the pod's loopback interface
 		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), c.Name+"-"), "-eth0")
 		if loopback := "/var/lib/cni/results/cni-loopback-" + id + "-lo"; exists(loopback) {
 			leftovers = append(leftovers, loopback)

@@ -48,7 +48,7 @@ func main() {
 }
 
 func command(ctx context.Context, arguments []string) error {
-	if len(arguments) == 2 && arguments[0] == "check-http" { // internal: runs in the network namespace of the cluster
+	if len(arguments) == 2 && arguments[0] == "check-http" { // internal: runs in the cluster's network namespace
 		return checkHTTP(ctx, arguments[1])
 	}
 	c, err := choose()
@@ -72,7 +72,7 @@ func command(ctx context.Context, arguments []string) error {
 
 func printKubeconfig(c cluster) error {
 	if _, err := os.Stat(c.kubeconfig()); err != nil {
-		return fmt.Errorf("the cluster does not run: start it with 'make cluster-up' (%w)", err)
+		return fmt.Errorf("the cluster is not running: start it with 'make cluster-up' (%w)", err)
 	}
 	_, err := fmt.Println(c.kubeconfig())
 	return err
@@ -107,7 +107,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	}
 	defer func() { _ = lock.Close() }()
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		fmt.Fprintln(os.Stderr, "cluster: waiting for another process that starts or stops it")
+		fmt.Fprintln(os.Stderr, "cluster: waiting for another process that is starting or stopping it")
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	return task(ctx)
 }
 
-// start starts a program that would run in a pod if the cluster's pods were not simulated.
+// start starts a program in a simulated cluster. In other clusters, the program runs in a pod.
 func start(ctx context.Context, c cluster, arguments []string) error {
 	simulated, ok := c.(*simulatedCluster)
 	if !ok || len(arguments) < 3 || arguments[1] != "--" {
@@ -129,11 +129,11 @@ func start(ctx context.Context, c cluster, arguments []string) error {
 		process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
 }
 
-// crash runs a task on processes of the cluster with real containers.
+// crash runs a task on processes of a cluster with real containers.
 func crash(ctx context.Context, c cluster, names []string, task func(*realCluster, context.Context, []string) error) error {
 	own, ok := c.(*realCluster)
 	if !ok || len(names) == 0 {
-		return errors.New("usage: kill NAME... or revive NAME..., with the cluster with real containers")
+		return errors.New("usage: kill NAME... or revive NAME..., with a cluster with real containers")
 	}
 	return locked(ctx, func(ctx context.Context) error { return task(own, ctx, names) })
 }

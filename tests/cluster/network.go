@@ -15,11 +15,11 @@ const (
 
 func (s *settings) namespaceFile() string { return filepath.Join("/run/netns", s.Name) }
 
-// enter returns a command prefix that runs a program in the network namespace of the cluster. `ip netns exec` does not work: it mounts /sys
-// again, without cgroups.
+// enter returns a command prefix that runs a program in the cluster's network namespace. `ip netns exec` does not work, because it mounts
+// /sys again without cgroups.
 func (s *settings) enter() []string { return []string{"nsenter", "--net=" + s.namespaceFile(), "--"} }
 
-// createNetwork creates a network namespace and a link to it. It does not change other interfaces or the firewall of the host.
+// createNetwork creates a network namespace and a link to it. It changes neither other interfaces nor the host's firewall.
 func (s *settings) createNetwork(ctx context.Context) error {
 	done := step("creating the network")
 	if err := s.networkFree(ctx); err != nil {
@@ -35,7 +35,7 @@ func (s *settings) createNetwork(ctx context.Context) error {
 		s.inside("ip", "link", "set", nodeLink, "up"),
 		s.inside("ip", "route", "add", "default", "via", s.HostAddress),
 		s.inside("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"),
-		// Without it, pods on the same node could not connect to each other through a Service.
+		// Without this setting, pods on the same node could not connect to each other through a Service.
 		s.inside("sh", "-c", "[ -e /proc/sys/net/bridge ] || modprobe br_netfilter; echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables"),
 	} {
 		if err := run(ctx, command[0], command[1:]...); err != nil {
@@ -48,7 +48,7 @@ func (s *settings) createNetwork(ctx context.Context) error {
 
 func (s *settings) inside(command ...string) []string { return append(s.enter(), command...) }
 
-// networkFree fails if the addresses of the link between host and cluster are in use.
+// networkFree fails if the addresses of the link between the host and the cluster are in use.
 func (s *settings) networkFree(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, "ip", "-4", "-o", "addr", "show", "to", s.HostAddress+"/24").Output()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *settings) networkFree(ctx context.Context) error {
 	return nil
 }
 
-// removeNetwork removes the namespace and the link, along with all addresses and firewall rules of the cluster.
+// removeNetwork removes the namespace and the link, together with all addresses and firewall rules of the cluster.
 func (s *settings) removeNetwork(ctx context.Context) error {
 	if exists(s.namespaceFile()) {
 		if err := run(ctx, "ip", "netns", "del", s.Name); err != nil {
@@ -68,7 +68,7 @@ func (s *settings) removeNetwork(ctx context.Context) error {
 		}
 	}
 	if err := run(ctx, "ip", "link", "del", hostLink); err != nil && exists(filepath.Join("/sys/class/net", hostLink)) {
-		return err // otherwise it was removed with the namespace
+		return err // otherwise, the link was removed with the namespace
 	}
 	return nil
 }

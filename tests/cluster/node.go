@@ -26,7 +26,7 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 			return err
 		}
 	}
-	// No name servers: the node has no Internet access.
+	// The file contains no name servers, because the node has no Internet access.
 	if err := writeFile(filepath.Join(c.Data, "resolv.conf"), nil); err != nil {
 		return err
 	}
@@ -82,7 +82,8 @@ func (s *settings) nodeReady(ctx context.Context) error {
 	return errors.New("the node has no condition Ready yet")
 }
 
-// checkHTTPInside returns a function that fails unless a URL on the loopback interface of the cluster's network responds with 200.
+// checkHTTPInside returns a function that fails unless a URL responds with 200. The URL is on the loopback interface in the cluster's
+// network.
 func (c *realCluster) checkHTTPInside(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		self, err := os.Executable()

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// readyTimeout is how long to wait for a state.
+	// readyTimeout is how long the program waits for a state.
 	readyTimeout = 2 * time.Minute
-	// pollPeriod is how often a state is checked.
+	// pollPeriod is the interval between checks of a state.
 	pollPeriod = 100 * time.Millisecond
-	// quotedLines is how many lines of the log are printed if a process fails.
+	// quotedLines is the number of log lines to print if a process fails.
 	quotedLines = 15
 )
 
@@ -30,11 +30,11 @@ type process struct {
 	path  string
 	args  []string
 	env   []string
-	ready func(context.Context) error // nil means that it is ready as soon as it is started
+	ready func(context.Context) error // nil means that the process is ready as soon as it is started
 }
 
-// launch starts a process that continues to run after this program exits, writes its output to a log, and waits until it is ready. prefix
-// is a command that runs the program, for example in a network namespace.
+// launch starts a process, writes its output to a log, and waits until it is ready. The process continues to run after this program exits.
+// prefix is a command that runs the process, for example in a network namespace.
 func (s *settings) launch(ctx context.Context, p process, prefix ...string) error {
 	done := step("starting " + p.name)
 	log := filepath.Join(s.Logs, p.name+".log")
@@ -81,10 +81,10 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 	})
 }
 
-// final is an error that waiting cannot resolve.
+// final is an error for which waiting is useless.
 type final struct{ error }
 
-// await calls a function until it succeeds, for at most readyTimeout.
+// await calls a function until it succeeds, or readyTimeout has passed.
 func await(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -113,19 +113,19 @@ func lastLines(file string) string {
 	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
 }
 
-// record writes a PID file with the PID and the start time of a process, because PIDs are reused.
+// record writes a PID file with the PID and the start time of a process. The start time is necessary because PIDs are reused.
 func (s *settings) record(name string, pid int) error {
 	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+startTime(pid)))
 }
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// startTime returns when a process started, or "" if it does not exist or is a zombie. On Linux it is read from /proc, because the time
-// that ps prints can vary by a second between calls.
+// startTime returns the time when a process started, or "" if the process does not exist or is a zombie. On Linux, startTime reads it from
+// /proc, because the time that ps prints can vary by a second between calls.
 func startTime(pid int) string {
 	if runtime.GOOS == "linux" {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// The name, in parentheses, can contain any characters. The fields after it are the state and, as the twentieth, the start time.
+		// The name is in parentheses, and can contain any characters. The state is the first field after it, and the start time is the twentieth.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if err != nil || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 			return ""
@@ -140,7 +140,7 @@ func startTime(pid int) string {
 	return strings.TrimSpace(since)
 }
 
-// recorded returns the running processes that have PID files with a given name, or with any name for *.
+// recorded returns the running processes with a PID file that has the given name, or any name if the name is *.
 func (s *settings) recorded(name string) []int {
 	files, _ := filepath.Glob(s.pidFile(name)) // the only error is a bad pattern
 	var running []int
@@ -158,10 +158,11 @@ func (s *settings) recorded(name string) []int {
 	return running
 }
 
-// killRecorded kills the processes that have PID files with a given name, or with any name for *, and waits until they have exited.
+// killRecorded kills the processes with a PID file that has the given name, or any name if the name is *. It waits until the processes have
+// exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited already
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already
 	}
 	return await(ctx, func(context.Context) error {
 		if left := s.recorded(name); len(left) > 0 {
@@ -171,7 +172,8 @@ func (s *settings) killRecorded(ctx context.Context, name string) error {
 	})
 }
 
-// killAll kills the processes that a function returns. It repeats this until none is left, because they can start others in the meantime.
+// killAll kills the processes that a function returns. It repeats this until there are none, because processes can start others in the
+// meantime.
 func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
 	return await(ctx, func(context.Context) error {
 		pids, err := which()
@@ -179,7 +181,7 @@ func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) err
 			return final{err}
 		}
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited already
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already
 		}
 		if len(pids) > 0 {
 			return fmt.Errorf("processes %v still run", pids)
@@ -197,7 +199,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// step prints what is being done, and returns a function that prints how long it took.
+// step prints the current action, and returns a function that prints how long the action took.
 func step(what string) func() {
 	started := time.Now()
 	fmt.Fprintf(os.Stderr, "cluster: %-34s", what)

@@ -29,7 +29,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// An earlier process of the cluster had the PID that another process has now: the start time differs.
+	// An earlier process of the cluster had a PID that another process now has. The start time differs.
 	if err := writeFile(s.pidFile("older"), fmt.Appendf(nil, "%d\n1", other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 		t.Error("a process of the cluster still runs")
 	}
 	if startTime(other.Process.Pid) == "" {
-		t.Error("a process that is not of the cluster was killed")
+		t.Error("a process outside the cluster was killed")
 	}
 }
 
@@ -60,13 +60,13 @@ func TestACrashKillsOnlyWhatItNames(t *testing.T) {
 		}
 	}
 	if err := c.kill(t.Context(), []string{"etc*"}); err == nil {
-		t.Error("a name that no process has was accepted")
+		t.Error("the name of no process was accepted")
 	}
 	if err := c.kill(t.Context(), []string{"etcd"}); err != nil {
 		t.Fatal(err)
 	}
 	if startTime(named.Process.Pid) != "" || startTime(other.Process.Pid) == "" {
-		t.Error("the crash did not kill one process and leave the other")
+		t.Error("the crash must kill one process and leave the other")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // realCluster is a single-node cluster with real containers in a separate network namespace.
 type realCluster struct{ settings }
 
-// up starts the cluster, unless it is already running. It first removes the remains of an earlier cluster.
+// up starts the cluster, unless it is already running. Before that, it removes the remains of an earlier cluster.
 func (c *realCluster) up(ctx context.Context) error {
 	if err := c.prepareMachine(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// prepareMachine installs what a cluster requires, and checks that the disk has space.
+// prepareMachine installs the packages that a cluster requires, and checks that the disk has space.
 func (c *realCluster) prepareMachine(ctx context.Context) error {
 	if err := installPackages(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *realCluster) prepareMachine(ctx context.Context) error {
 	return machine.CheckSpace(c.Data)
 }
 
-// tools builds tool sets and returns the folders of their programs.
+// tools builds tool sets, and returns the directories of their programs.
 func (s *settings) tools(ctx context.Context, sets ...string) (map[string]string, error) {
 	command := exec.CommandContext(ctx, filepath.Join(s.Root, "tools", "build"), sets...)
 	command.Stderr = os.Stderr
@@ -121,8 +121,8 @@ func (c *realCluster) pushPause(ctx context.Context) error {
 	return nil
 }
 
-// down stops the cluster and removes everything except its logs and the images in its registry. It also works if the cluster has crashed or
-// was started only partly.
+// down stops the cluster, and removes everything except the cluster's logs and the images in its registry. It also works if the cluster has
+// crashed or was not started completely.
 func (c *realCluster) down(ctx context.Context) error {
 	done := step("stopping and cleaning up")
 	for _, task := range []func(context.Context) error{c.killMembers, c.unmount, c.removeNetwork, c.removeGroups} {

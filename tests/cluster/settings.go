@@ -9,7 +9,7 @@ import (
 	"text/template"
 )
 
-// settings contains the names, paths and addresses of a cluster. They are inserted into the files in config/.
+// settings contains the names, paths and addresses of a cluster. render inserts them into the files in config/.
 type settings struct {
 	Root         string // root of the project
 	Name         string
@@ -23,7 +23,7 @@ type settings struct {
 	PodRange     string
 	NodePodRange string
 	ServiceRange string
-	APIAddress   string // the first address of ServiceRange
+	APIAddress   string // the first address in ServiceRange
 	DNSAddress   string
 	RegistryPort int
 	APIPort      int
@@ -92,7 +92,7 @@ func (s *settings) write(name, path string) error {
 
 func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("creating a folder for the files of the cluster: %w", err)
+		return fmt.Errorf("creating a directory for the files of the cluster: %w", err)
 	}
 	return os.WriteFile(path, text, 0o600)
 }

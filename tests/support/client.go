@@ -24,8 +24,8 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1.AddToScheme(scheme)
 }
 
-// NewClient returns a client for the cluster in KUBECONFIG, which reads from the API server and never from a cache. The timeout applies to
-// each request; 0 means no limit.
+// NewClient returns a client for the cluster that KUBECONFIG selects. The client reads from the API server and never from a cache. The
+// timeout applies to each request. 0 means no limit.
 func NewClient(timeout time.Duration) (client.WithWatch, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -39,7 +39,7 @@ func NewClient(timeout time.Duration) (client.WithWatch, error) {
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
-// SkipWithoutAPIServer skips a test if the machine has no API server to start.
+// SkipWithoutAPIServer skips a test if the machine has no API server that the test can start.
 func SkipWithoutAPIServer(t *testing.T) {
 	t.Helper()
 	folder := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), "/usr/local/kubebuilder/bin")

@@ -25,7 +25,7 @@ func MonitoringCRDs(ctx context.Context) []string {
 	return crdFiles(folder, "monitoring.coreos.com", "podmonitors", "servicemonitors", "prometheusrules")
 }
 
-// ConsoleCRDs returns the folder that contains the OpenShift console's CustomResourceDefinitions.
+// ConsoleCRDs returns the directory that contains the OpenShift console's CustomResourceDefinitions.
 func ConsoleCRDs(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
@@ -44,7 +44,7 @@ func RouteCRD(ctx context.Context) string {
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
 }
 
-// ModuleFolder returns the folder of a module that is required by the module in one of the project's folders.
+// ModuleFolder returns the directory of a module. The module in the directory from must require it.
 func ModuleFolder(ctx context.Context, from, module string) string {
 	GinkgoHelper()
 	from = filepath.Join(Root(), from)
@@ -54,7 +54,7 @@ func ModuleFolder(ctx context.Context, from, module string) string {
 	return strings.TrimSpace(string(folder))
 }
 
-// crdFiles returns the files with the CustomResourceDefinitions for some of a group's resources.
+// crdFiles returns the files that contain the CustomResourceDefinitions of some of a group's resources.
 func crdFiles(folder, group string, resources ...string) []string {
 	var files []string
 	for _, resource := range resources {

@@ -13,8 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first commands after a string on a documentation page. Here and in the next functions, the page is a path from the
-// project's root. `make verify` finds these calls to learn which documented commands are run.
+// Documented returns the first commands after a string on a documentation page. In this function and the next ones, the page is a path
+// relative to the project's root. `make verify` finds the calls of these functions to determine which documented commands the tests run.
 func Documented(page, after string) string {
 	GinkgoHelper()
 	found := fences.After(readPage(page), after)
@@ -48,7 +48,7 @@ func steps(found []fences.Fence) []fences.Step {
 	return all
 }
 
-// Run runs commands in a shell, fails if one of them fails, and returns their output.
+// Run runs commands in a shell, and returns their output. It fails if a command fails.
 func Run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// SumOfMetric returns the sum of a metric's values that have all of the given labels. page is the response of a metrics endpoint.
+// SumOfMetric returns the sum of a metric's values that have all of the given labels. page is the response from a metrics endpoint.
 func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()
 	total := 0.0

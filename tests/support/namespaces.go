@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// TestLabel is the label of the namespaces of tests.
+	// TestLabel is the label of test namespaces.
 	TestLabel = "echo-operator-test"
 	// StuckTimeout is longer than the deletion of any Echo takes, even on a busy machine.
 	StuckTimeout = 4 * time.Minute
 )
 
-// Namespaces are the namespaces of a suite's specs, on a cluster that completes their deletion.
+// Namespaces are the namespaces of a suite's specs. The suite's cluster must complete their deletion.
 type Namespaces struct {
 	Client client.Client
-	// Prefix starts the name of each namespace.
+	// Prefix is the beginning of each namespace's name.
 	Prefix string
 	// Stuck contains the Echoes whose deletion did not complete.
 	Stuck []string
 }
 
-// New creates a namespace for one spec, with Pod Security "restricted", and deletes it afterwards, in parallel with the next specs. It
-// returns its name.
+// New creates a namespace for one spec, with Pod Security "restricted", and returns its name. It deletes the namespace after the spec,
+// while the next specs run.
 func (n *Namespaces) New(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -43,7 +43,7 @@ func (n *Namespaces) New(ctx context.Context) string {
 	return namespace.Name
 }
 
-// RemoveAllBut deletes the namespaces of earlier specs, including from earlier runs, and waits until they are gone.
+// RemoveAllBut deletes the namespaces of earlier specs, including those from earlier runs, and waits until they are gone.
 func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -61,8 +61,8 @@ func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	}).WithContext(ctx).WithTimeout(2 * StuckTimeout).Should(Succeed())
 }
 
-// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs, and records
-// them.
+// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs. It records
+// these Echoes.
 func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
 	list := &v1.EchoList{}
 	g.Expect(n.Client.List(ctx, list, which...)).To(Succeed())
@@ -74,7 +74,7 @@ func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...c
 	}
 }
 
-// Connect returns a client for the cluster, and also uses it for the namespaces.
+// Connect returns a client for the cluster. The namespaces also use this client.
 func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
 	GinkgoHelper()
 	log.SetLogger(GinkgoLogr)

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Record watches objects until the returned function is called. That function returns all observed states of each object, in order. Polling
-// would miss short-lived states.
+// Record watches objects until the caller calls the returned function. That function returns all observed states of each object, in order.
+// Polling would miss short-lived states.
 func Record[O client.Object, S any](ctx context.Context, c client.WithWatch, list client.ObjectList, see func(O) S,
 	which ...client.ListOption) func() []S {
 	GinkgoHelper()
@@ -20,7 +20,7 @@ func Record[O client.Object, S any](ctx context.Context, c client.WithWatch, lis
 		var seen []S
 		for event := range watching.ResultChan() {
 			object, ok := event.Object.(O)
-			if !ok { // an error
+			if !ok { // the event contains an error
 				break
 			}
 			seen = append(seen, see(object))
@@ -29,7 +29,7 @@ func Record[O client.Object, S any](ctx context.Context, c client.WithWatch, lis
 	}()
 	return func() []S {
 		GinkgoHelper()
-		Expect(ended).NotTo(Receive(), "the watch has ended by itself")
+		Expect(ended).NotTo(Receive(), "the watch has ended unexpectedly")
 		watching.Stop()
 		return <-ended
 	}

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Root returns the root of the project, no matter where in it the tests run.
+// Root returns the root of the project, no matter in which of its directories the tests run.
 func Root() string {
 	GinkgoHelper()
 	folder, err := os.Getwd()
@@ -18,6 +18,6 @@ func Root() string {
 			return folder
 		}
 	}
-	Fail("the tests do not run in the project")
+	Fail("the tests must run in the project")
 	return ""
 }

@@ -11,8 +11,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// StalledProblem returns what is wrong with an Echo's Stalled condition, or an empty text. Only an Echo that is both degraded and not ready
-// is stalled, with the reason why it is not ready. An Echo whose name is taken is stalled immediately.
+// StalledProblem returns a description of the problem with an Echo's Stalled condition, or an empty text. Only an Echo that is both
+// degraded and not ready is stalled. The condition then contains the reason why the Echo is not ready. An Echo whose name is taken is
+// stalled immediately.
 func StalledProblem(object *unstructured.Unstructured) string {
 	echo := v1.Echo{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &echo); err != nil {
@@ -27,7 +28,7 @@ func StalledProblem(object *unstructured.Unstructured) string {
 		return ""
 	case stalled.Status != metav1.ConditionTrue || ready == nil || ready.Status == metav1.ConditionTrue || stalled.Reason != ready.Reason ||
 		stalled.ObservedGeneration != ready.ObservedGeneration || !meta.IsStatusConditionTrue(conditions, v1.ConditionDegraded):
-		return fmt.Sprintf("Stalled is not as the other conditions: %+v", conditions)
+		return fmt.Sprintf("Stalled contradicts the other conditions: %+v", conditions)
 	}
 	return ""
 }

@@ -1,5 +1,5 @@
-// Package machine determines which kind of cluster this machine can run, and whether it has space for one. It depends only on the standard
-// library, so that it builds fast.
+// Package machine determines which kind of cluster this machine can run, and whether the machine has enough space. It depends only on the
+// standard library, so that it builds fast.
 package machine
 
 import (
@@ -24,17 +24,17 @@ const (
 // Choice is a kind of cluster.
 type Choice struct {
 	Kind string
-	// Why is the reason for the kind.
+	// Why is the reason for choosing the kind.
 	Why string
-	// Data is where the cluster keeps its files; empty for Given.
+	// Data is the directory where the cluster keeps its files. It is empty for Given.
 	Data string
 }
 
-// realData is where a cluster with real containers keeps its files. A machine can have only one such cluster, because its addresses are
-// fixed.
+// realData is the directory where a cluster with real containers keeps its files. A machine can have only one such cluster, because the
+// cluster's addresses are fixed.
 const realData = "/var/lib/echo-cluster"
 
-// Choose returns which cluster to use. Simulated clusters keep their files in the folder cache, one cluster for each copy of the project.
+// Choose returns the cluster to use. Simulated clusters keep their files in the directory cache, with one cluster per copy of the project.
 // If KUBECONFIG is the kubeconfig of one of these clusters, the kind is still Real or Simulated.
 func Choose(cache string) Choice {
 	simulatedData := filepath.Join(cache, "simulated-cluster")
@@ -49,8 +49,8 @@ func Choose(cache string) Choice {
 	return Choice{Kind: Real, Why: "this is Linux and this user is root", Data: realData}
 }
 
-// Cache returns the folder for build results: CACHE if it is set, otherwise .cache in the root of the project, which must be the working
-// directory.
+// Cache returns the directory for build results. This is CACHE if it is set, and otherwise .cache in the root of the project. The root must
+// be the working directory.
 func Cache() (string, error) {
 	if cache := os.Getenv("CACHE"); cache != "" {
 		return filepath.Abs(cache)
@@ -58,7 +58,7 @@ func Cache() (string, error) {
 	return filepath.Abs(".cache")
 }
 
-// need is a program that a cluster with real containers requires, and its Debian package.
+// need is a program that a cluster with real containers requires, with its Debian package.
 type need struct{ file, pkg string }
 
 func needs() []need {
@@ -75,7 +75,7 @@ func needs() []need {
 	}
 }
 
-// MissingPackages returns the Debian packages that a cluster with real containers requires and that are not installed.
+// MissingPackages returns the Debian packages that a cluster with real containers requires but that are not installed.
 func MissingPackages() []string {
 	var packages []string
 	for _, n := range needs() {
@@ -86,7 +86,8 @@ func MissingPackages() []string {
 	return packages
 }
 
-// realImpossible returns why real containers cannot run on this machine, or "" if they can, possibly after packages are installed.
+// realImpossible returns the reason why real containers cannot run on this machine. It returns "" if they can run, possibly after the
+// installation of packages.
 func realImpossible() string {
 	_, noApt := exec.LookPath("apt-get")
 	packages := MissingPackages()

@@ -1,4 +1,5 @@
-// Package collector implements an OpenTelemetry collector for tests. It keeps what it receives using OTLP over HTTP, as protobuf.
+// Package collector implements an OpenTelemetry collector for tests. It keeps the requests that it receives with OTLP over HTTP, as
+// protobuf.
 package collector
 
 import (
@@ -25,8 +26,8 @@ type Collector struct {
 	spans    []*tracepb.Span
 }
 
-// New returns a collector that is not started. After it has kept a request, it calls a function to respond. If the function is nil, it
-// responds with 200.
+// New returns a collector that is not started. The collector calls a function to respond after it has stored a request. If the function is
+// nil, it responds with 200.
 func New(respond http.HandlerFunc) *Collector {
 	c := &Collector{respond: respond}
 	c.Server = httptest.NewUnstartedServer(c)
@@ -68,7 +69,7 @@ func (c *Collector) Requests() []*http.Request {
 	return slices.Clone(c.requests)
 }
 
-// Spans returns the spans of all requests.
+// Spans returns the spans from all requests.
 func (c *Collector) Spans() []*tracepb.Span {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -38,8 +38,8 @@ func schemaOf(t *testing.T) map[string]any {
 	return schema
 }
 
-// TestForm_explainsEachField: if a field has no descriptor, the form uses its YAML name as the title and adds the help text in the schema.
-// The schema has none for Kubernetes' types.
+// TestForm_explainsEachField checks that each field has a title and help. For a field without a descriptor, the form uses the YAML name as
+// the title and the help text from the schema. The schema has no help texts for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
 	described := map[string]bundle.Descriptor{}
 	descriptors := shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors
@@ -50,7 +50,7 @@ func TestForm_explainsEachField(t *testing.T) {
 	shown := Fields(spec, descriptors)
 	for _, path := range shown {
 		if d := described[path]; d.DisplayName == "" || d.Description == "" {
-			t.Errorf("the form shows %s, which has no title or no help", path)
+			t.Errorf("the form shows %s without a title or without help", path)
 		}
 	}
 	for _, path := range []string{"replicas", "service.type", "resources", "args[0]", "env[0].valueFrom.secretKeyRef.name"} {
@@ -60,7 +60,7 @@ func TestForm_explainsEachField(t *testing.T) {
 	}
 }
 
-// TestPage_leavesOutListsInLists: docs/reference/console.md documents this.
+// TestPage_leavesOutListsInLists checks a limitation that docs/reference/console.md documents.
 func TestPage_leavesOutListsInLists(t *testing.T) {
 	var missing []string
 	for _, d := range shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
@@ -73,7 +73,8 @@ func TestPage_leavesOutListsInLists(t *testing.T) {
 	}
 }
 
-// TestForm_postsWhatWasTouched: a user who only sets a name posts the first example and the defaults of the groups that every Echo has.
+// TestForm_postsWhatWasTouched checks that a user who only sets a name posts the first example and the defaults of the groups that every
+// Echo has.
 func TestForm_postsWhatWasTouched(t *testing.T) {
 	examples, err := shipped(t).Examples()
 	if err != nil {
@@ -90,7 +91,8 @@ func TestForm_postsWhatWasTouched(t *testing.T) {
 	}
 }
 
-// TestResources_reachPods: users reach the log of an echo server, or of a check, through its pod.
+// TestResources_reachPods checks that the tab Resources lists pods, because users reach the log of an echo server or a check through its
+// pod.
 func TestResources_reachPods(t *testing.T) {
 	text, err := os.ReadFile(root + "/bundle/manifests/echo-operator.clusterserviceversion.yaml")
 	if err != nil {
@@ -112,6 +114,6 @@ func TestResources_reachPods(t *testing.T) {
 		}
 	}
 	if got := len(Owned("echo", kinds, objects)); got != 6 {
-		t.Errorf("the tab Resources lists %d of 6 objects", got)
+		t.Errorf("the tab Resources lists %d objects instead of 6", got)
 	}
 }

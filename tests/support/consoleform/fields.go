@@ -22,8 +22,8 @@ func Fields(spec map[string]any, descriptors []bundle.Descriptor) []string {
 	return shown(spec, "", widgets)[1:]
 }
 
-// shown returns the path of a field and the paths in it. It returns none if the field is hidden, or has nothing that the form can show: the
-// form cannot show a union, such as IntOrString, or a map.
+// shown returns the path of a field and the paths of the fields in it. It returns no paths if the field is hidden, or contains nothing that
+// the form can show. The form cannot show a map or a union such as IntOrString.
 //
 // console-shared/src/components/dynamic-form/utils.ts: hasNoFields; fields.tsx: CustomSchemaField
 func shown(schema map[string]any, path string, widgets map[string][]string) []string {
@@ -40,7 +40,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 	case items != nil:
 		inside = shown(items, path+"[0]", widgets)
 		if items["type"] == "object" && len(inside) > 0 {
-			inside = inside[1:] // an item has no title
+			inside = inside[1:] // list items have no title
 		}
 	case schema["type"] != "object":
 		return []string{path}

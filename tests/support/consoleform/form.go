@@ -1,12 +1,12 @@
 // Package consoleform implements the OpenShift console's rules for the bundle, for an Echo in its form, and for a quick start. Each
-// function names its source: a file in github.com/openshift/console, below frontend/packages, from August 2026, or a file in a library that
-// the console uses.
+// function names its source. Sources are files below frontend/packages in github.com/openshift/console as of August 2026, or files in
+// libraries that the console uses.
 package consoleform
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Posted returns what the form posts if it holds some data: the schema's defaults are added, and then everything empty is removed. Posted
-// does not modify the data.
+// Posted returns the data that the form posts if it contains the given data. The form adds the schema's defaults, and then removes all
+// empty values. Posted does not modify the given data.
 //
 // operator-lifecycle-manager/src/components/operand/operand-form.tsx: processFormData
 func Posted(schema, data, sample map[string]any) map[string]any {
@@ -15,8 +15,8 @@ func Posted(schema, data, sample map[string]any) map[string]any {
 	return posted
 }
 
-// prune returns a value without its empty parts. An empty part stays if the sample that the form started with has an empty value there, or
-// a number or a boolean.
+// prune returns a value without its empty parts. An empty part stays if the form's initial sample has an empty value, a number or a boolean
+// in that place.
 //
 // console-shared/src/components/dynamic-form/utils.ts: prune
 func prune(value, sample any) any {
@@ -61,7 +61,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isSpared is definedAndEmpty: to lodash, numbers and booleans are empty.
+// isSpared implements the source's definedAndEmpty: lodash considers numbers and booleans empty.
 func isSpared(sample any) bool {
 	switch sample.(type) {
 	case nil:
@@ -73,7 +73,7 @@ func isSpared(sample any) bool {
 	}
 }
 
-// fill adds defaults to a value. An object gets all its nested objects, so that the form can show their fields.
+// fill adds defaults to a value. It adds all nested objects to an object, so that the form can show their fields.
 //
 // github.com/rjsf-team/react-jsonschema-form, packages/core/src/utils.js: computeDefaults, mergeDefaultsWithFormData
 func fill(schema map[string]any, value any) any {
@@ -96,7 +96,7 @@ func fill(schema map[string]any, value any) any {
 	return value
 }
 
-// begun returns the initial value of a field that is not set.
+// begun returns the initial value of an unset field.
 func begun(schema map[string]any) any {
 	least, _ := schema["minItems"].(float64)
 	switch {

@@ -35,9 +35,9 @@ func TestPosted_defaults(t *testing.T) {
 		"nothing": {"{}", "{" + defaults + "}"},
 		"a value stays": {"{port: 81, service: {type: NodePort}, rules: [{a: 2}]}",
 			"{port: 81, service: {type: NodePort}, rules: [{a: 2}]}"},
-		"in an item":              {"{env: [{name: a}]}", "{" + defaults + ", env: [{name: a, from: {optional: false}}]}"},
-		"what is empty":           {`{ingress: {host: ""}, env: []}`, "{" + defaults + "}"},
-		"what the schema has not": {"{other: 0}", "{" + defaults + ", other: 0}"},
+		"in an item":        {"{env: [{name: a}]}", "{" + defaults + ", env: [{name: a, from: {optional: false}}]}"},
+		"empty values":      {`{ingress: {host: ""}, env: []}`, "{" + defaults + "}"},
+		"not in the schema": {"{other: 0}", "{" + defaults + ", other: 0}"},
 	} {
 		data := parse(t, c.data)
 		if diff := cmp.Diff(parse(t, c.want), Posted(schema, data, nil)); diff != "" {
@@ -51,15 +51,15 @@ func TestPosted_defaults(t *testing.T) {
 
 func TestPosted_empty(t *testing.T) {
 	for name, c := range map[string]struct{ data, sample, want string }{
-		"empty values":             {`{a: "", b: {}, c: [], d: null, e: {f: [{g: ""}]}}`, "{}", "{}"},
-		"values that are not":      {"{a: false, b: 0, c: ' '}", "{}", "{a: false, b: 0, c: ' '}"},
-		"items of a list":          {`{a: ["", x, {}, {b: ""}, 0]}`, "{}", "{a: [x, 0]}"},
-		"empty in the sample":      {`{a: "", b: {}, c: {d: ""}}`, `{a: "", b: {}, c: {d: {}}}`, `{a: "", b: {}, c: {d: ""}}`},
-		"not empty in the sample":  {`{a: "", b: {}}`, "{a: x, b: {c: 1}}", "{}"},
-		"a number in the sample":   {`{a: "", b: ""}`, "{a: 2, b: false}", `{a: "", b: ""}`},
-		"an item in the sample":    {`{a: ["", ""]}`, `{a: [""]}`, `{a: [""]}`},
-		"a group whose field is":   {`{a: {b: ""}}`, `{a: {b: ""}}`, `{a: {b: ""}}`},
-		"another type in a sample": {`{a: {b: ""}, c: [""]}`, `{a: [], c: {d: 1}}`, `{a: {}}`},
+		"empty values":                {`{a: "", b: {}, c: [], d: null, e: {f: [{g: ""}]}}`, "{}", "{}"},
+		"values that are not empty":   {"{a: false, b: 0, c: ' '}", "{}", "{a: false, b: 0, c: ' '}"},
+		"items of a list":             {`{a: ["", x, {}, {b: ""}, 0]}`, "{}", "{a: [x, 0]}"},
+		"empty in the sample":         {`{a: "", b: {}, c: {d: ""}}`, `{a: "", b: {}, c: {d: {}}}`, `{a: "", b: {}, c: {d: ""}}`},
+		"not empty in the sample":     {`{a: "", b: {}}`, "{a: x, b: {c: 1}}", "{}"},
+		"a number in the sample":      {`{a: "", b: ""}`, "{a: 2, b: false}", `{a: "", b: ""}`},
+		"an item in the sample":       {`{a: ["", ""]}`, `{a: [""]}`, `{a: [""]}`},
+		"a group with an empty field": {`{a: {b: ""}}`, `{a: {b: ""}}`, `{a: {b: ""}}`},
+		"another type in a sample":    {`{a: {b: ""}, c: [""]}`, `{a: [], c: {d: 1}}`, `{a: {}}`},
 	} {
 		if diff := cmp.Diff(parse(t, c.want), Posted(nil, parse(t, c.data), parse(t, c.sample))); diff != "" {
 			t.Errorf("%s: %s", name, diff)

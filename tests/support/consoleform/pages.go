@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Owned returns the objects that an owner's Resources tab lists. The console goes through the kinds once, in their order.
+// Owned returns the objects that the Resources tab of an owner lists. The console goes through the kinds once, in order.
 //
 // operator-lifecycle-manager/src/components/k8s-resource.tsx: flattenCsvResources
 func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) []metav1.Object {
@@ -29,9 +29,9 @@ func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) 
 	return owned
 }
 
-// Copied returns what the copy buttons in a quick start's text copy: blocks of lines, and inline commands. It returns an error for a part
-// that has no button, or whose button copies something else. The console converts the Markdown to HTML before it looks for blocks, so the
-// lines of a block must form a separate paragraph that is not in a list.
+// Copied returns the texts that the copy buttons in a quick start copy: blocks of lines, and inline commands. It returns an error for a
+// part that has no button, or whose button copies a different text. The console converts Markdown to HTML before it looks for blocks.
+// Therefore, the lines of a block must form a separate paragraph outside of a list.
 //
 // github.com/patternfly/patternfly-quickstarts, packages/module/src: ConsoleInternal/components/markdown-view.tsx;
 // ConsoleShared/src/components/markdown-extensions/multiline-clipboard-extension.tsx, inline-clipboard-extension.tsx

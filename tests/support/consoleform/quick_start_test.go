@@ -44,7 +44,8 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	return texts
 }
 
-// TestQuickStart_canBeCopied: each block is an Echo's YAML, complete or in part, and each command reaches the Echo of the first task.
+// TestQuickStart_canBeCopied checks that each block is the complete or partial YAML of an Echo, and that each command reaches the Echo of
+// the first task.
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
 	for _, text := range textsOf(quickStart(t)) {
@@ -68,8 +69,8 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 	}
 }
 
-// pages lists the console's names for its pages, buttons and fields, and where the first step of a task may begin: each page has the menu,
-// but not every page has a project bar.
+// pages returns the console's names for its pages, buttons and fields, and the places where the first step of a task may begin. Each page
+// has the menu, but not every page has a project bar.
 func pages() (words, begin []string) {
 	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}
 	ofPod, ofOperator := []string{"Terminal"}, []string{"Echo Operator", "Echo", "Create Echo", "Name", "Create", "first"}
@@ -92,7 +93,7 @@ func TestQuickStart_namesPages(t *testing.T) {
 	}
 	for _, task := range spec.Tasks {
 		if first := bold.FindStringSubmatch(task.Description); first == nil || !slices.Contains(begin, first[1]) {
-			t.Errorf("the task %q does not begin at the menu, but at %q", task.Title, first)
+			t.Errorf("the task %q begins at %q instead of the menu", task.Title, first)
 		}
 	}
 }

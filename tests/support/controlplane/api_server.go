@@ -1,4 +1,4 @@
-// Package controlplane starts an API server, and the operator as it ships, for the test suites.
+// Package controlplane starts an API server, and the operator with its shipped configuration, for the test suites.
 package controlplane
 
 import (
@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Start starts an API server that enforces the permissions for owner references, as OpenShift does. The caller must stop its environment,
-// even if it was started only partly.
+// Start starts an API server that enforces the permissions for owner references, as OpenShift does. The caller must stop the returned
+// environment, even if the start failed halfway.
 func Start(crds ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.APIServer) {}, crds...)
 }
@@ -29,9 +29,9 @@ func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Env
 		Set("service-cluster-ip-range", "10.0.0.0/16") // enough for thousands of Services
 	configure(env.ControlPlane.GetAPIServer())
 	env.ControlPlane.Etcd = &envtest.Etcd{}
-	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // enough for their history, and their pods' history
+	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // enough for the history of these Services and their pods
 	if _, err := env.Start(); err != nil {
-		return env, fmt.Errorf("starting the API server that make builds: %w", err)
+		return env, fmt.Errorf("starting the API server that 'make test' builds: %w", err)
 	}
 	return env, nil
 }

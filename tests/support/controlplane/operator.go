@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// The operator's setup in the suites.
+// The names that the operator uses in the suites.
 const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 	PathCheckImage  = "quay.io/echo-operator/echo-operator-pathcheck:v0.1.0"
@@ -25,7 +25,7 @@ const (
 	OperatorUser = "echo-operator-test"
 )
 
-// GrantOperatorsRole grants the operator the permissions in its roles, and no others. config is the folder that contains the manifests.
+// GrantOperatorsRole grants the operator exactly the permissions in its roles. config is the directory that contains the manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
 	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {
 		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})
@@ -39,8 +39,8 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 	return nil
 }
 
-// NewOperator assembles the operator with a policy for its pods, for the given namespaces, or for all if there are none. It sends requests
-// as a user with the operator's permissions.
+// NewOperator assembles the operator with a policy for its pods. It watches the given namespaces, or all namespaces if none are given. It
+// sends requests as a user with the operator's permissions.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
 	standard, err := policy.NewPodSecurity(podSecurity)
 	if err != nil {

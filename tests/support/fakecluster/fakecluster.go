@@ -1,5 +1,5 @@
-// Package fakecluster implements a fake API server whose cache may hold a different state, for errors and delays that a real API server
-// cannot be made to have.
+// Package fakecluster implements a fake API server with a cache that may be in a different state. It simulates errors and delays that tests
+// cannot cause on a real API server.
 package fakecluster
 
 import (
@@ -33,12 +33,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World is a fake API server whose cache may hold a different state. It is for errors and delays that a real API server cannot be made to
-// have.
+// World is a fake API server with a cache that may be in a different state. It simulates errors and delays that tests cannot cause on a
+// real API server.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  controllers.Dependencies
-	// Writes are the methods and kinds of the writes that the server received.
+	// Writes contains the methods and kinds of the writes that the server received.
 	Writes []string
 	// Fail returns the error for a write, or nil if the write succeeds.
 	Fail func(write string) error
@@ -46,7 +46,7 @@ type World struct {
 	recorder *events.FakeRecorder
 }
 
-// New returns a world in which the cache and the API server hold the same objects.
+// New returns a world in which the cache and the API server contain the same objects.
 func New(t *testing.T, objects ...client.Object) *World {
 	t.Helper()
 	w := NewLate(t, objects, objects)
@@ -55,7 +55,7 @@ func New(t *testing.T, objects ...client.Object) *World {
 	return w
 }
 
-// NewLate returns a world whose cache holds different objects than its API server.
+// NewLate returns a world whose cache contains different objects than its API server.
 func NewLate(t *testing.T, cached, live []client.Object) *World {
 	t.Helper()
 	w := &World{recorder: events.NewFakeRecorder(100), Fail: func(string) error { return nil }}
@@ -118,7 +118,7 @@ func (w *World) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if patch.Type() == types.ApplyPatchType { // apply is tested with a real API server
+			if patch.Type() == types.ApplyPatchType { // other tests use apply with a real API server
 				body, err := patch.Data(object)
 				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
 			}
@@ -150,20 +150,20 @@ func (w *World) Events() []string {
 	}
 }
 
-// StoredEcho returns an Echo as the API server would hold it.
+// StoredEcho returns an Echo as the API server would store it.
 func StoredEcho(changes ...func(*v1.Echo)) *v1.Echo {
 	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) {
 		e.UID, e.Generation, e.Finalizers = "echo-uid", 1, []string{v1.Finalizer}
 	}}, changes...)...)
 }
 
-// OwnedService returns an Echo's Service as the API server would hold it.
+// OwnedService returns an Echo's Service as the API server would store it.
 func OwnedService(owner client.Object) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "service-uid",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// echoPodLabels returns the labels of the pods in Echo "x"'s Deployment.
+// echoPodLabels returns the labels of the pods of Echo "x"'s Deployment.
 func echoPodLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
@@ -178,7 +178,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache holds it.
+// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache contains it.
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},
@@ -190,7 +190,7 @@ func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// CompanionPod returns the companion of OwnerPod as the API server would hold it.
+// CompanionPod returns the companion of OwnerPod as the API server would store it.
 func CompanionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
@@ -204,7 +204,7 @@ func CompanionPod(t *testing.T) *corev1.Pod {
 	return pod
 }
 
-// Current returns the Echo as the API server holds it.
+// Current returns the Echo as the API server stores it.
 func (w *World) Current(t *testing.T) *v1.Echo {
 	t.Helper()
 	echo := &v1.Echo{}

@@ -14,9 +14,9 @@ var ErrRefused = errors.New("refused")
 
 // Fallible counts the reads of a world, and makes one of them fail.
 type Fallible struct {
-	// Reads is the number of reads so far.
+	// Reads contains the reads so far.
 	Reads []string
-	// Fails is the number of the read that fails, from 1. 0 means that none fails.
+	// Fails is the number of the read that fails, counted from 1. 0 means that no read fails.
 	Fails int
 }
 
@@ -29,7 +29,7 @@ func (f *Fallible) read(what string) error {
 	return nil
 }
 
-// Over returns a client that reads from another one. where distinguishes the cache from the API server.
+// Over returns a client that reads from another client. where distinguishes the cache from the API server.
 func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -47,7 +47,7 @@ func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	})
 }
 
-// FailRead makes one of a world's reads fail, counted from 1.
+// FailRead makes one of a world's reads fail. number counts from 1.
 func (w *World) FailRead(number int) *Fallible {
 	f := &Fallible{Fails: number}
 	w.Cache = f.Over(w.Cache, "cache")

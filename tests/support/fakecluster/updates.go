@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// Updates are updates of objects. Each records whether a predicate should select it.
+// Updates are updates of objects. Each one records whether a predicate should select it.
 type Updates map[string]struct {
 	Before, After client.Object
 	Selected      bool

@@ -1,4 +1,4 @@
-// Package fences reads the fenced commands in the documentation, for the suites that run them and for the check that each is run.
+// Package fences reads the fenced commands in the documentation. Suites run these commands, and a check verifies that each command is run.
 package fences
 
 import (
@@ -9,12 +9,12 @@ import (
 
 // Fence is a fenced block on a page.
 type Fence struct {
-	// Line is the number of the line that opens it, from 1.
+	// Line is the number of the fence's first line, counted from 1.
 	Line     int
 	Language string
-	// Text is its content, without the indentation of a list.
+	// Text is the content, without the indentation of a surrounding list.
 	Text string
-	// Reason is the reason that its mark gives for not running it.
+	// Reason is the reason why the suites do not run the fence, from its mark.
 	Reason string
 }
 
@@ -43,14 +43,15 @@ func Parse(page string) []Fence {
 	return all
 }
 
-// HasCommands reports whether a fence contains commands: a script, or a terminal session, in which "$ " precedes each command.
+// HasCommands reports whether a fence contains commands. A fence with commands is a script, or a terminal session in which "$ " precedes
+// each command.
 func (f *Fence) HasCommands() bool {
 	return slices.Contains([]string{"sh", "bash", "console", "shell"}, f.Language) || f.isSession()
 }
 
 func (f *Fence) isSession() bool { return strings.HasPrefix(f.Text, "$ ") }
 
-// After returns the first commands after some words on a page, or none.
+// After returns the first commands after some words on a page, or nothing.
 func After(page, words string) []Fence {
 	before, _, found := strings.Cut(page, words)
 	if !found {
@@ -82,7 +83,7 @@ func Section(page, heading string) []Fence {
 // Step is a script with the output that the page shows for it, which may be empty.
 type Step struct{ Commands, Output string }
 
-// Steps returns the commands in fences that are not marked, each with the output that a session or the next fence shows.
+// Steps returns the commands in unmarked fences. Each step has the output that the session or the next fence shows.
 func Steps(all []Fence) []Step {
 	var steps []Step
 	for i, f := range all {

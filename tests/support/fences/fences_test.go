@@ -36,13 +36,13 @@ func TestAfter_andSection(t *testing.T) {
 		got  []Fence
 		want []int
 	}{
-		"a heading":         {After(page, "## One"), []int{7}},
-		"words":             {After(page, "In a list"), []int{19}},
-		"without commands":  {After(page, "## Two"), []int{30}},
-		"words of no page":  {After(page, "Three"), nil},
-		"the first section": {Section(page, "## One"), []int{7, 12, 19}},
-		"the last section":  {Section(page, "## Two"), []int{26, 30}},
-		"no section":        {Section(page, "## Three"), nil},
+		"a heading":                      {After(page, "## One"), []int{7}},
+		"words":                          {After(page, "In a list"), []int{19}},
+		"without commands":               {After(page, "## Two"), []int{30}},
+		"words that are not on the page": {After(page, "Three"), nil},
+		"the first section":              {Section(page, "## One"), []int{7, 12, 19}},
+		"the last section":               {Section(page, "## Two"), []int{26, 30}},
+		"no section":                     {Section(page, "## Three"), nil},
 	} {
 		var lines []int
 		for _, f := range test.got {

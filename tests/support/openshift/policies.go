@@ -1,4 +1,4 @@
-// Package openshift contains a stand-in for OpenShift's requirements for pods.
+// Package openshift contains a stand-in for OpenShift's requirements on pods.
 package openshift
 
 import (

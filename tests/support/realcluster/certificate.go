@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ApplyCertificate stores a new self-signed certificate for host names in a Secret, and returns it. Its PEM is also in the Secret as
-// ca.crt.
+// ApplyCertificate stores a new self-signed certificate for host names in a Secret, and returns the certificate. The Secret also contains
+// its PEM as ca.crt.
 func ApplyCertificate(ctx context.Context, k8s client.Client, secret client.ObjectKey, valid time.Duration,
 	names ...string) *x509.Certificate {
 	GinkgoHelper()

@@ -1,2 +1,3 @@
-// Package realcluster starts, controls and reports on what suites need on a cluster with nodes: kubectl, probers, Prometheus, hollow nodes.
+// Package realcluster starts and controls the programs that suites need on a cluster with nodes, and reports on them: kubectl, probers,
+// Prometheus and hollow nodes.
 package realcluster

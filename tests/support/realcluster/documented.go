@@ -19,16 +19,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Reader is a person who follows the documentation: in one shell, with a namespace on the test cluster, and with kubectl echo.
+// Reader is a person who follows the documentation in one shell. The reader has kubectl echo, and a namespace on the test cluster.
 type Reader struct {
-	// Namespace is the context's namespace.
+	// Namespace is the namespace of the kubeconfig's context.
 	Namespace string
 	// Replace contains pairs of a string on a page and its replacement, for example for a placeholder.
 	Replace []string
 }
 
-// Follow runs commands in order, and expects that each succeeds and prints what the page shows. A port-forward stays open until the last
-// command has ended, on a different local port than on the page. Follow returns what the commands printed.
+// Follow runs commands in order. It expects that each command succeeds and prints the output that the page shows. A port-forward stays open
+// until the last command has ended, on a different local port than on the page. Follow returns the output of the commands.
 func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
@@ -65,7 +65,7 @@ func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	return printed
 }
 
-// kubeconfig writes a kubeconfig with the namespace, and returns its path.
+// kubeconfig writes a kubeconfig with the reader's namespace, and returns its path.
 func (r *Reader) kubeconfig(ctx context.Context, folder string) string {
 	GinkgoHelper()
 	path := filepath.Join(folder, "kubeconfig")
@@ -100,8 +100,8 @@ func ports(ctx context.Context, steps []fences.Step) []string {
 	return replacements
 }
 
-// runnable returns commands that terminate: it runs a port-forward in the background, ends a watch, and makes a wait as long as a busy
-// machine needs.
+// runnable returns commands that terminate. It runs a port-forward in the background, ends a watch, and makes a wait long enough for a busy
+// machine.
 func runnable(commands string) string {
 	lines := strings.Split(commands, "\n")
 	for i, line := range lines {

@@ -11,13 +11,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Kubectl runs kubectl, which must succeed, and returns its standard output.
+// Kubectl runs kubectl and returns its standard output. It fails if kubectl fails.
 func Kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return KubectlInput(ctx, "", arguments...)
 }
 
-// TryKubectl runs kubectl, and returns its standard output, and an error that contains its standard error. Eventually retries it.
+// TryKubectl runs kubectl, and returns its standard output. If kubectl fails, the error contains its standard error. Eventually can retry
+// TryKubectl.
 func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return tryInput(ctx, "", arguments...)
 }
@@ -28,7 +29,7 @@ func Show(ctx context.Context, arguments ...string) {
 	GinkgoWriter.Println("$ kubectl "+strings.Join(arguments, " ")+"\n"+string(output), err)
 }
 
-// KubectlInput is like Kubectl, with standard input.
+// KubectlInput is like Kubectl, but with standard input.
 func KubectlInput(ctx context.Context, stdin string, arguments ...string) string {
 	GinkgoHelper()
 	output, err := tryInput(ctx, stdin, arguments...)

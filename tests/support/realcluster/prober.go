@@ -36,8 +36,8 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. The prober is
-// deleted after the test.
+// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. It deletes the
+// prober after the test.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "tests/programs/prober/pod.yaml"))

@@ -17,8 +17,8 @@ import (
 // Prometheus is a Prometheus instance on the test cluster.
 type Prometheus struct{ namespace string }
 
-// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator checks for its API only at start. The
-// suite must delete objects with TestLabel.
+// InstallPrometheus runs the Prometheus Operator and a Prometheus instance in a namespace. The Echo Operator checks for the Prometheus
+// Operator's API only when it starts. The suite must delete objects with TestLabel.
 func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	GinkgoHelper()
 	p := Prometheus{namespace}
@@ -54,7 +54,7 @@ type Alert struct {
 	State       string            `json:"state"`
 }
 
-// Firing returns the names of the operator's firing alerts, each once.
+// Firing returns the operator's firing alerts, by name.
 func (p Prometheus) Firing(ctx context.Context, g Gomega) map[string]Alert {
 	found := map[string]Alert{}
 	for _, a := range p.get(ctx, g, "alerts").Alerts {
@@ -77,7 +77,7 @@ func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
 	return p.get(ctx, g, "targets?state=active").ActiveTargets
 }
 
-// data is the data in a Prometheus response. Each path fills in a part.
+// data is the data in a Prometheus response. Each path sets a different part.
 type data struct {
 	Result        []Sample `json:"result"`
 	Alerts        []Alert  `json:"alerts"`

@@ -13,14 +13,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// WaitTimeout is how long kubectl waits. A busy machine takes minutes for what an idle one does in seconds.
+// WaitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
 const WaitTimeout = "--timeout=3m"
 
-// ReleasedVersion returns the version of a throwaway release, by its index. tools/release/throwaway builds them.
+// ReleasedVersion returns the version of a throwaway release, by its index. tools/release/throwaway builds these releases.
 func ReleasedVersion(order int) string {
 	GinkgoHelper()
 	versions := strings.Fields(os.Getenv("VERSIONS"))
-	Expect(len(versions)).To(BeNumerically(">", order), "VERSIONS has the throwaway releases that the make target makes")
+	Expect(len(versions)).To(BeNumerically(">", order), "VERSIONS must contain the throwaway releases that the make target builds")
 	return versions[order]
 }
 
@@ -29,8 +29,8 @@ func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a string on a page of a release. Release files in them are replaced with the throwaway
-// release's files.
+// Documented returns the first commands after a string on a page of a release. It replaces the release's files in the commands with the
+// throwaway release's files.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))
@@ -42,7 +42,7 @@ func Documented(version, page, after string) string {
 		ReleasedFile("")+"/").Replace(found[0].Text)
 }
 
-// Changed returns a string with one part replaced. The part must exist.
+// Changed returns a string with one part replaced. The string must contain the part.
 func Changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))
@@ -63,7 +63,7 @@ func AwaitSample(ctx context.Context, namespace string) {
 	Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", WaitTimeout)
 }
 
-// ProbeSample sends requests to the sample until it is stopped.
+// ProbeSample sends requests to the sample until the caller stops the prober.
 func ProbeSample(ctx context.Context) Prober {
 	GinkgoHelper()
 	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")

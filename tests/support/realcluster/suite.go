@@ -10,8 +10,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// RunClusterSpecs runs the specs of a suite that uses a cluster. Eventually takes at most the timeout, and polls at the interval. Without
-// the make target, which sets IMAGES, the suite is skipped: `go test ./...` must not change a kubeconfig's cluster.
+// RunClusterSpecs runs the specs of a suite that uses a cluster. Eventually waits at most for the timeout, and polls at the interval. The
+// make target sets IMAGES. Without it, the suite is skipped: `go test ./...` must not change the cluster in a kubeconfig.
 func RunClusterSpecs(t *testing.T, suite, target string, timeout, interval time.Duration) {
 	t.Helper()
 	if os.Getenv("IMAGES") == "" {
@@ -24,7 +24,7 @@ func RunClusterSpecs(t *testing.T, suite, target string, timeout, interval time.
 	RunSpecs(t, suite)
 }
 
-// ShowAfterFailure prints the output of kubectl commands after a failed spec, before the spec's objects are deleted.
+// ShowAfterFailure prints the output of kubectl commands after a failed spec, before the cleanup deletes the spec's objects.
 func ShowAfterFailure(commands ...string) bool {
 	return JustAfterEach(Offset(1), func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WebPod returns an application's pod, which requests a companion from an Echo if one is named. It stops immediately on SIGTERM.
+// WebPod returns an application's pod. If an Echo is named, the pod requests a companion from it. The pod stops immediately on SIGTERM.
 func WebPod(namespace, name, echo string) *corev1.Pod {
 	labels := map[string]string{"app": "web"}
 	if echo != "" {

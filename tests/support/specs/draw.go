@@ -16,7 +16,7 @@ import (
 // Schema is the schema in a CustomResourceDefinition.
 type Schema = apiextensionsv1.JSONSchemaProps
 
-// Read returns the schema of an Echo's spec from the CustomResourceDefinition's file.
+// Read returns the schema of an Echo's spec from the file with the CustomResourceDefinition.
 func Read(file string) (*Schema, error) {
 	crd, err := controlplane.Manifest(file, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {
@@ -32,7 +32,7 @@ type Field struct {
 	Schema *Schema
 }
 
-// String returns the path of a field as the API server writes it.
+// String returns the path of a field in the API server's notation.
 func (f Field) String() string {
 	return strings.ReplaceAll("spec."+strings.Join(f.Path, "."), ".[", "[")
 }
@@ -97,7 +97,7 @@ func drawInteger(t *rapid.T, f Field) int64 {
 	return rapid.SampledFrom(values).Draw(t, "integer")
 }
 
-// limitsOf returns the minimum and the maximum that a schema accepts, if it has any.
+// limitsOf returns the minimum and the maximum that a schema accepts, if any.
 func limitsOf(s *Schema) []int64 {
 	var limits []int64
 	for _, limit := range []*float64{s.Minimum, s.Maximum} {
@@ -112,7 +112,7 @@ func drawString(t *rapid.T, f Field) string {
 	return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
 }
 
-// drawList draws a list with at most the given number of items. An item with the same key as an earlier one is left out.
+// drawList draws a list with at most the given number of items. It omits an item that has the same key as an earlier one.
 func drawList(t *rapid.T, f Field, length int) []any {
 	list := []any{}
 	keys := map[string]bool{}
@@ -228,7 +228,7 @@ func longest(f Field, length int) string {
 	}
 }
 
-// DrawInvalid draws a value for a field that the schema rejects.
+// DrawInvalid draws a value that the schema rejects for a field.
 func DrawInvalid(t *rapid.T, f Field) any {
 	s := f.Schema
 	var values []any

@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The schema does not express everything that Kubernetes requires, so fields draw from values that Kubernetes knows, and a few that it
-// rejects.
+// The schema does not express all of Kubernetes' requirements. Therefore, fields draw from values that Kubernetes accepts, and from a few
+// that it rejects.
 
 func quantities() []any {
 	return []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
 }
 
-// stringsByField returns values for strings, by the last words of their path.
+// stringsByField returns values for strings, by the last words of the field's path.
 func stringsByField() map[string][]string {
 	return map[string][]string{
 		"image": {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo",
@@ -105,7 +105,7 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether an optional field should rarely be set, because most of its values are rejected.
+// rarely reports whether an optional field should be set only rarely, because most of its values are rejected.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
@@ -140,7 +140,7 @@ func oneOf(t *rapid.T, f Field, value map[string]any) map[string]any {
 	return value
 }
 
-// fitOperator gives a requirement or a toleration the values that its operator needs.
+// fitOperator sets the values of a requirement or a toleration according to its operator.
 func fitOperator(f Field, value map[string]any) {
 	switch value["operator"] {
 	case "Exists":
@@ -192,7 +192,7 @@ func addToFaults(spec map[string]any) {
 	}
 }
 
-// Put sets a field, and creates the objects that contain it.
+// Put sets a field, and creates the objects that contain the field.
 func Put(in map[string]any, path []string, value any) {
 	for _, part := range path[:len(path)-1] {
 		next, _ := in[part].(map[string]any)
