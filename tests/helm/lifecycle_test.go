@@ -19,7 +19,7 @@ var _ = Describe("the chart", func() {
 
 func lifecycle(helm program) func() {
 	return func() {
-		var image string // of the first version
+		var image string // the image of the first version
 		It("is installed", func(ctx SpecContext) {
 			helm.run(ctx, installation(realcluster.ReleasedVersion(0)))
 			realcluster.CreateSample(ctx, "default")
@@ -30,7 +30,7 @@ func lifecycle(helm program) func() {
 			Expect(image).To(HavePrefix("quay.io/echo-operator/echo-server@sha256:"))
 		}, SpecTimeout(10*time.Minute))
 
-		It("has the settings of its values, and rights only in watched namespaces", func(ctx SpecContext) {
+		It("has the settings from its values, and permissions only in watched namespaces", func(ctx SpecContext) {
 			helm.run(ctx, realcluster.Changed(upgrade(realcluster.ReleasedVersion(0)), "--wait",
 				"--wait --set settings.MAX_REPLICAS=3,watchNamespaces={default},networkPolicy.enabled=true"))
 			Expect(realcluster.Kubectl(ctx, "get", "clusterrolebinding", "-o", "name")).NotTo(ContainSubstring("echo-operator-manager-rolebinding"))
@@ -52,7 +52,7 @@ func lifecycle(helm program) func() {
 			expectSettings(ctx)
 			seen := prober.Stop(ctx)
 			Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
-			Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods of both versions have answered")
+			Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods of both versions must have responded")
 		}, SpecTimeout(10*time.Minute))
 
 		It("is uninstalled without leaving anything behind", func(ctx SpecContext) {

@@ -1,5 +1,5 @@
 // Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands in
-// docs/how-to/install.md. The specs use throwaway releases of the tree in the registry of the test cluster. `make e2e-helm` runs it.
+// docs/how-to/install.md. The specs use throwaway releases of the tree in the test cluster's registry. `make e2e-helm` runs the specs.
 package helm
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the page whose commands the specs run, from a release.
+	// installPage is the page that contains the commands that the specs run. It is part of a release.
 	installPage = "docs/how-to/install.md"
 	definition  = "crd/echoes.example.com"
 )
@@ -35,8 +35,8 @@ const (
 	helm4 program = "helm4"
 )
 
-// run runs commands with this Helm as if they were pasted into a shell, after the names that install.md sets first. The commands find the
-// registry of the test cluster under the public name.
+// run runs commands with this version of Helm as if a user pasted them into a shell, after the commands that set names in install.md. The
+// commands reach the test cluster's registry under the public name.
 func (p program) run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	names := realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Names in the commands")
@@ -64,7 +64,7 @@ func (p program) forced(commands string) string {
 	return realcluster.Changed(commands, " --wait", " --force-conflicts --wait")
 }
 
-// ofVersion returns commands that install a version instead of the latest one.
+// ofVersion returns commands that install a given version instead of the latest one.
 func ofVersion(commands, version string) string {
 	GinkgoHelper()
 	return realcluster.Changed(commands, "charts/echo-operator ", "charts/echo-operator --version "+version+" ")
@@ -76,7 +76,7 @@ func upgrade(version string) string {
 	return realcluster.Changed(realcluster.Documented(version, installPage, "## Upgrading, with Helm"), "version=1.2.3", "version="+version)
 }
 
-// uninstall follows the documented steps, and expects that they delete everything.
+// uninstall follows the documented steps, and expects that they delete all of the operator's objects.
 func (p program) uninstall(ctx context.Context) {
 	GinkgoHelper()
 	p.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Uninstalling, with Helm"))
@@ -93,7 +93,7 @@ func left(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// Each container of specs starts without the operator, in whatever state the previous container ended.
+// Each container of specs starts without the operator, regardless of the state in which the previous container ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(6*time.Minute))

@@ -13,7 +13,7 @@ import (
 var _ = Describe("Echoes of a chart that is uninstalled", func() {
 	for _, helm := range []program{helm3, helm4} {
 		for _, keep := range []bool{true, false} {
-			It(fmt.Sprintf("respond, and are deleted when it is installed again, with crds.keep=%t and %s", keep, helm), leaveEchoes(helm, keep),
+			It(fmt.Sprintf("respond, and are deleted once it is installed again, with crds.keep=%t and %s", keep, helm), leaveEchoes(helm, keep),
 				SpecTimeout(15*time.Minute))
 		}
 	}

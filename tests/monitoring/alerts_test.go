@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// policy denies the Deployments of Echoes that have an annotation, as a cluster's admission policies do.
+// policy denies Deployments with a certain name, as a cluster's admission policies do.
 const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -44,7 +44,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		p, namespace = realcluster.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
-		restartOperator(ctx) // it checks for the Prometheus Operator API only at start
+		restartOperator(ctx) // the operator checks for the Prometheus Operator API only when it starts
 	}, NodeTimeout(10*time.Minute))
 
 	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {
@@ -61,7 +61,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		Expect(names(Default, ctx)).To(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 
-	It("fires the alerts when what they are about happens, and all queries of the dashboard have data", func(ctx SpecContext) {
+	It("fires the alerts when their problems occur, and all dashboard queries have data", func(ctx SpecContext) {
 		realcluster.KubectlInput(ctx, policy, "apply", "-f", "-")
 		Eventually(func() error { // the API server takes a moment to enforce a policy
 			_, err := realcluster.TryKubectl(ctx, "create", "deployment", "denied", "-n", namespace, "--image=none", "--dry-run=server")
@@ -90,7 +90,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		Eventually(func(g Gomega) { g.Expect(withoutData(ctx, g, p)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(45*time.Minute))
 
-	It("resolves them when it is fixed", func(ctx SpecContext) {
+	It("resolves the alerts when the problems are fixed", func(ctx SpecContext) {
 		realcluster.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
 		realcluster.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
 		noImage := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
@@ -99,7 +99,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(45*time.Minute))
 
-	It("fires if no replica is the leader, and if none is there", func(ctx SpecContext) {
+	It("fires if no replica is the leader, and if no replica exists", func(ctx SpecContext) {
 		binding := &rbacv1.RoleBinding{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: "echo-operator-leader-election-rolebinding"}, binding)).To(
 			Succeed())
@@ -134,7 +134,7 @@ func restartOperator(ctx context.Context) {
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
-// applyCertificate stores an Echo's certificate in the Secret of the same name.
+// applyCertificate stores an Echo's certificate in the Secret with the same name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
 	GinkgoHelper()
 	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")

@@ -34,7 +34,7 @@ func dashboard() []panel {
 	return content.Panels
 }
 
-// withoutData returns the dashboard queries that have no value, or only values that are not numbers.
+// withoutData returns the dashboard queries that have no values, or only values that are not numbers.
 func withoutData(ctx context.Context, g Gomega, p realcluster.Prometheus) []string {
 	var empty []string
 	for _, panel := range dashboard() {

@@ -16,7 +16,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	}
 
 	It("installs the operator after approval", func(ctx SpecContext) {
-		// This does not wait for the version, because the version must be approved first.
+		// These commands do not wait for the version, because the version must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
 		run(ctx, withoutWaiting(manual))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "installplan", "-o",

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// cleanupTimeout is how long it may take to delete everything that a spec left behind.
+	// cleanupTimeout is how long the deletion of everything that a spec left behind may take.
 	cleanupTimeout = 6 * time.Minute
 	// finalizerTimeout is how long the owners of finalizers may take to remove them.
 	finalizerTimeout = time.Minute
 )
 
-// k8s reads and deletes what specs left behind, and watches objects.
+// k8s reads and deletes objects that specs left behind, and watches objects.
 var k8s client.WithWatch
 
-// Each spec or Ordered container starts without the operator, in whatever state the previous one ended.
+// Each spec or Ordered container starts without the operator, regardless of the state in which the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	restartCatalogOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
 }, OncePerOrdered, NodeTimeout(cleanupTimeout))
 
-// cleanupStages returns the kinds to delete. Each stage starts when the previous one is gone, because OLM needs permissions and namespaces
-// from later stages to uninstall.
+// cleanupStages are the kinds to delete, in stages. Each stage starts when the previous stage is complete, because OLM needs permissions
+// and namespaces from later stages to uninstall.
 var cleanupStages = [][]schema.GroupVersionKind{
 	{
 		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"},
@@ -62,13 +62,13 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator deletes the operator, however it was installed, its Echoes and other objects that specs created.
+// removeOperator deletes the operator, its Echoes and other objects that specs created. It does not matter how the operator was installed.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
 }
 
-// removeLeftovers deletes the objects of the first stage that has any, and returns their names.
+// removeLeftovers deletes the objects of the first stage that has any objects, and returns their names.
 func removeLeftovers(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, stage := range cleanupStages {
@@ -91,12 +91,13 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers returns the objects of a kind whose names show that they belong to the operator. On the test cluster, relying on names is safe.
+// leftovers returns the objects of a kind that belong to the operator, according to their names. On the test cluster, relying on names is
+// safe.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	err := k8s.List(ctx, list)
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the cluster has no such kind
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the cluster does not serve this kind
 		return nil, nil
 	}
 	for i := range list.Items {
@@ -107,7 +108,7 @@ func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.Part
 	}), err
 }
 
-// remove deletes an object, and removes the finalizers of one that is stuck.
+// remove deletes an object. If the object is stuck, remove also removes its finalizers.
 func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	if object.DeletionTimestamp == nil {
 		return client.IgnoreNotFound(k8s.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
@@ -131,8 +132,7 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
 }
 
-// restartCatalogOperator clears OLM's cache. Otherwise, OLM would use the previous catalog for minutes instead of a new one with the same
-// name.
+// restartCatalogOperator clears OLM's cache. Otherwise, if a new catalog has the same name, OLM would use the previous catalog for minutes.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")

@@ -19,12 +19,12 @@ import (
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns the disconnected cluster's image path in the same registry. The path differs in each run, because the registry keeps its
-// images.
+// mirror returns a path for the disconnected cluster's images in the same registry. The path differs in each run, because the registry
+// keeps its images.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
-	It("needs the images that are listed, and OLM says so if one is missing", func(ctx SpecContext) {
+	It("needs the listed images, and OLM reports a missing image", func(ctx SpecContext) {
 		images := listedImages(ctx)
 		bundle := slices.IndexFunc(images, func(image string) bool { return strings.Contains(image, "-bundle@") })
 		Expect(images).To(And(HaveLen(4), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@")),
@@ -72,8 +72,8 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	}
 }
 
-// disconnect makes the node pull quay.io images only from the mirror, which has OLM's images, until the spec ends. It also removes the
-// operator's images from the node.
+// disconnect makes the node pull quay.io images only from the mirror until the spec ends. The mirror also contains OLM's images. disconnect
+// also removes the operator's images from the node.
 func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
 	deployments := realcluster.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")

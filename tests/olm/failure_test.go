@@ -22,9 +22,9 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
 	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"),
-		"one old replica of the operator goes on")
+		"one old replica of the operator continues to run")
 
-	By("publishing a fixed version, which is not enough")
+	By("publishing a fixed version, which is not sufficient")
 	pointCatalogAt(ctx, version(3))
 	Eventually(realcluster.TryKubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator",
 		"--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").

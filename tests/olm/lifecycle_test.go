@@ -67,7 +67,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			To(And(ContainElement("echo-operator-example-full ClusterRole Most fields"), HaveEach(ContainSubstring(" ClusterRole "))))
 	}, SpecTimeout(5*time.Minute))
 
-	It("runs under the security context constraint restricted-v2, and says so of an Echo that does not", func(ctx SpecContext) {
+	It("runs under the security context constraint restricted-v2, and reports an Echo that does not comply with it", func(ctx SpecContext) {
 		for namespace, selector := range map[string]string{operatorNamespace: "control-plane=controller-manager",
 			"default": "app.kubernetes.io/instance=test-echo",
 			"olm":     "olm.catalogSource=echo-operator"} {
@@ -84,8 +84,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
-	// The console opens its editor with the first example, where a status does not belong.
-	It("passes scorecard, without a suggestion but that the first example has no status", Label("scorecard"), func(ctx SpecContext) {
+	// The console opens its editor with the first example. It must not contain a status.
+	It("passes scorecard, with the missing status of the first example as the only suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
 		output, err := command.CombinedOutput()
@@ -120,11 +120,11 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is upgraded by itself when a catalog is published, without dropping requests, and upgrades the echo servers", func(ctx SpecContext) {
+	It("is upgraded automatically from a catalog, and upgrades the echo servers, without dropping requests", func(ctx SpecContext) {
 		before := echoPods(ctx)
 		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		// As if the first version had a different text, and a sample that the second version lacks.
+		// This simulates a first version with a different text, and with a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
@@ -132,10 +132,10 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
 		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
-			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the pods from before have drained")
+			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the old pods must have drained")
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
-		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
+		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods of both versions must have responded")
 		samples := func(ctx context.Context) (string, error) {
 			return realcluster.TryKubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
 		}
@@ -144,7 +144,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 				Not(ContainSubstring("Old"))))
 		Consistently(samples).WithContext(ctx).WithTimeout(20*time.Second).
 			Should(ContainSubstring("echo-operator-example-full ClusterRole"),
-				"the new operator owns the samples when the old one's ClusterRole goes")
+				"the new operator must own the samples when the old operator's ClusterRole is deleted")
 	}, SpecTimeout(10*time.Minute))
 
 	It("is uninstalled without leaving anything behind", Label("scorecard"), func(ctx SpecContext) {

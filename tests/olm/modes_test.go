@@ -39,7 +39,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		Entry("two: MultiNamespace", SpecTimeout(15*time.Minute), "echo-mine", "echo-theirs"),
 	)
 
-	It("with the operator's own namespace, whose deletion says what it waits for, and ends with the documented steps", func(ctx SpecContext) {
+	It("with its own namespace, whose deletion reports what it waits for, and completes as documented", func(ctx SpecContext) {
 		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+operatorNamespace+"]}"))
 		realcluster.KubectlInput(ctx, checkedEcho, "apply", "-n", operatorNamespace, "-f", "-")
 		waitReady(ctx, operatorNamespace)
@@ -51,7 +51,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "namespace", operatorNamespace, "-o",
 			`jsonpath={.status.conditions[?(@.type=="NamespaceFinalizersRemaining")].message}`).
 			Should(ContainSubstring("echoes.example.com/finalizer in 1 resource instances"))
-		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name").Should(BeEmpty(), "nothing keeps running")
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name").Should(BeEmpty(), "no pod may continue to run")
 		run(ctx, changed(realcluster.Documented(version(0), installPage, "so that no RoleBinding can be created"), "my-namespace", operatorNamespace))
 		realcluster.Kubectl(ctx, "wait", "--for=delete", "namespace/"+operatorNamespace, waitTimeout)
 	}, SpecTimeout(15*time.Minute))
@@ -64,7 +64,7 @@ const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: t
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
 	output, _ := realcluster.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
-		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits 1 if not
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits with 1 if the answer is no
 	Expect(output).To(BeElementOf("yes\n", "no\n"))
 	return output == "yes\n"
 }

@@ -44,20 +44,21 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		}, SpecTimeout(10*time.Minute))
 	})
 
-	It("is not needed to delete Echoes, with the documented steps", func(ctx SpecContext) {
+	It("is not needed to delete Echoes with the documented steps", func(ctx SpecContext) {
 		install(ctx)
 		pod := createKeptEcho(ctx)
-		// This also deletes the CustomResourceDefinition, and with it all Echoes.
+		// This also deletes the CustomResourceDefinition, and all Echoes with it.
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
-		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
+		// The first command deletes Echoes, which are already gone.
+		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n")
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
 
-// expectSettled waits until OLM has nothing left to retry, for example because of a missing permission.
+// expectSettled waits until OLM has nothing left to retry, for example after a failure due to a missing permission.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,

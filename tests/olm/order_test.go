@@ -12,24 +12,24 @@ import (
 )
 
 var _ = Describe("an operator that was uninstalled before its Echoes", Label("all"), func() {
-	It("is not needed to delete them, with the documented steps", func(ctx SpecContext) {
+	It("is not needed to delete them with the documented steps", func(ctx SpecContext) {
 		run(ctx, installation(version(0)))
 		pod := createKeptEcho(ctx)
 		kubectl(ctx, "delete", "subscription,csv", "--all")
 		awaitOperatorGone(ctx)
 
 		prober := startProber(ctx)
-		Expect(prober.Stop(ctx).Failed).To(BeZero(), "its servers still respond")
+		Expect(prober.Stop(ctx).Failed).To(BeZero(), "the echo servers must still respond")
 		expectEchoesLetGo(ctx, pod)
 		uninstall(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
 
-// foreignFinalizer is a finalizer that is not the operator's.
+// foreignFinalizer is a finalizer that does not belong to the operator.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a foreign finalizer, which could not be added while the Echo is being deleted. It returns one of the
-// Echo's pods, with the same finalizer: while that pod exists, a running operator cannot complete the deletion.
+// createKeptEcho creates an Echo with a foreign finalizer: an Echo that is being deleted does not accept new ones. It returns one of the
+// Echo's pods, which has the same finalizer. While that pod exists, a running operator cannot complete the deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	createEcho(ctx, "default")
@@ -42,7 +42,7 @@ func createKeptEcho(ctx context.Context) string {
 	return pod
 }
 
-// expectEchoesLetGo deletes Echoes without the operator, as documented in install.md, and expects foreign finalizers to stay.
+// expectEchoesLetGo deletes Echoes without the operator, as install.md documents, and expects foreign finalizers to stay.
 func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}

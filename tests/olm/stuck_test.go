@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// subscriptionConditions returns the conditions that Subscriptions have.
+// subscriptionConditions returns the conditions of Subscriptions.
 func subscriptionConditions(ctx context.Context) string {
 	GinkgoHelper()
 	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o",
@@ -25,7 +25,7 @@ metadata: {name: echo-operator, namespace: $namespace}
 spec: {}
 `
 
-// Each spec is about a row in docs/reference/troubleshooting.md. Other rows are tested in failure_test.go (Failed), approval_test.go
+// Each spec is about a row in docs/reference/troubleshooting.md. Other files test other rows: failure_test.go (Failed), approval_test.go
 // (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with a change, but does not wait.
@@ -64,7 +64,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 			ContainSubstring("no operators found in package echo-operators")))
 	}, SpecTimeout(10*time.Minute))
 
-	DescribeTable("because the namespace does not have one OperatorGroup", func(ctx SpecContext, found, from, to, fix string) {
+	DescribeTable("because the namespace does not have exactly one OperatorGroup", func(ctx SpecContext, found, from, to, fix string) {
 		apply(ctx, from, to)
 		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", "olm", "deployment/catalog-operator").
 			Should(ContainSubstring("found " + found + " operatorGroups, expected 1"))
@@ -78,7 +78,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 			"kubectl delete -n $namespace operatorgroup/second"),
 	)
 
-	It("because the OperatorGroup is deleted, or a second one created, later", func(ctx SpecContext) {
+	It("because the OperatorGroup is deleted later, or a second one is created", func(ctx SpecContext) {
 		run(ctx, installation(version(0)))
 		kubectl(ctx, "delete", "operatorgroup", "echo-operator")
 		Eventually(phases).WithContext(ctx).Should(ContainSubstring("Failed NoOperatorGroup"))

@@ -1,5 +1,6 @@
 // Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
-// The specs use throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
+// The specs use throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all` runs the
+// others.
 package olm
 
 import (
@@ -20,7 +21,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the page whose commands the specs run, from a release.
+	// installPage is the page that contains the commands that the specs run. It is part of a release.
 	installPage = "docs/how-to/install.md"
 	waitTimeout = realcluster.WaitTimeout
 )
@@ -36,7 +37,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
-// restrict makes all pods run as on OpenShift: the pods of catalogs, bundles, operators, echo servers, companions and scorecard.
+// restrict makes all pods run as on OpenShift. These are the pods of catalogs, bundles, operators, echo servers, companions and scorecard.
 func restrict(ctx context.Context) {
 	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
@@ -77,13 +78,13 @@ func changed(text, from, to string) string {
 	return realcluster.Changed(text, from, to)
 }
 
-// withoutWaiting returns the commands of an installation, up to those that wait for it.
+// withoutWaiting returns the commands of an installation, without the commands that wait for it.
 func withoutWaiting(commands string) string {
 	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
 	return applied
 }
 
-// run runs commands as if they were pasted into a shell, after the names that install.md sets first.
+// run runs commands as if a user pasted them into a shell, after the commands that set names in install.md.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
@@ -101,7 +102,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
-// tryKubectl is like kubectl, but returns an error instead of failing, so that Eventually tries again.
+// tryKubectl is like kubectl, but returns an error instead of failing, so that Eventually can retry it.
 func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
@@ -151,7 +152,7 @@ func expectNothingLeft(ctx context.Context) {
 	}).WithContext(ctx).Should(BeEmpty())
 }
 
-// uninstall follows the documented steps, and expects that they delete everything.
+// uninstall follows the documented steps, and expects that they delete all of the operator's objects.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
 	run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM"))

@@ -9,7 +9,7 @@ import (
 )
 
 // The other specs use a catalog that follows the releases.
-var _ = Describe("a catalog by its version", Label("all"), func() {
+var _ = Describe("a catalog with a fixed version", Label("all"), func() {
 	It("upgrades the operator when another version is chosen", func(ctx SpecContext) {
 		run(ctx, installation(version(0)))
 		expectSucceeded(ctx, version(0))

@@ -55,7 +55,7 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	before, table, found := strings.Cut(page, head)
 	if want := strings.Join(rows, "\n") + "\n"; !found || table != want {
 		if os.Getenv("UPDATE") == "" || !found {
-			t.Fatalf("the table of packages in %s is not current: run this test with UPDATE=1. It should be\n%s", file, want)
+			t.Fatalf("the table of packages in %s is not up to date: run this test with UPDATE=1. It should be\n%s", file, want)
 		}
 		if err := os.WriteFile(inProject(file), []byte(before+head+want), 0o644); err != nil {
 			t.Fatal(err)
@@ -63,8 +63,8 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that each package comment begins with one sentence about the package's purpose, and names none of its files:
-// no test can verify that such a list is complete.
+// TestPackageComments checks that each package comment begins with one sentence about the package's purpose. It also checks that the
+// comment names none of the package's files, because no test can verify that such a list is complete.
 func TestPackageComments(t *testing.T) {
 	sentences := packageSentences(t)
 	for folder, sentence := range sentences {
@@ -83,7 +83,7 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// TestComments_beginWithTheName finds comments that still have the old name after a rename.
+// TestComments_beginWithTheName finds comments that still contain the old name after a rename.
 func TestComments_beginWithTheName(t *testing.T) {
 	declaration := regexp.MustCompile(`(?m)(?:^|\n\n)// (?:(?:A|An|The) )?(\w+)[^\n]*\n(?://[^\n]*\n)*(?:func (?:\([^)\n]*\) )?|type )(\w+)`)
 	checked := 0

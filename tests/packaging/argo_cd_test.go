@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// healthPage is the page with Argo CD's health check.
+// healthPage is the page that contains Argo CD's health check.
 const healthPage = "docs/how-to/gitops.md"
 
-// healthCheck returns the script in the documented ConfigMap, as Argo CD reads it.
+// healthCheck returns the script in the documented ConfigMap, in the way that Argo CD reads it.
 func healthCheck(t *testing.T) string {
 	t.Helper()
 	manifest := regexp.MustCompile(`(?s)<<'END'\n(.*?)\nEND\n`).FindStringSubmatch(text(t, healthPage))
@@ -24,12 +24,13 @@ func healthCheck(t *testing.T) string {
 	}
 	script := config.Data["resource.customizations.health.example.com_Echo"]
 	if script == "" {
-		t.Fatalf("%s has no health check of the kind Echo", healthPage)
+		t.Fatalf("%s has no health check for the kind Echo", healthPage)
 	}
 	return script
 }
 
-// health runs a health check for an object, without the libraries that Argo CD does not open by default, and returns the result.
+// health runs a health check for an object and returns the result. The check runs without the libraries that Argo CD does not open by
+// default.
 func health(t *testing.T, script string, object any) (status, message string) {
 	t.Helper()
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -73,7 +74,7 @@ func luaValue(state *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// echoState is what an Echo's health depends on.
+// echoState contains the values that determine an Echo's health.
 type echoState struct {
 	Spec   struct{ Paused bool }
 	Status struct {

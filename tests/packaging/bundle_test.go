@@ -70,17 +70,18 @@ func version(t *testing.T) string {
 	return strings.TrimSpace(text(t, "VERSION"))
 }
 
-// created returns when the version was created.
+// created returns the time at which the version was created.
 func created(t *testing.T) string {
 	t.Helper()
 	return bundleCSV(t).Annotations["createdAt"]
 }
 
-// TestCreated_isADay: everything in a release has this time. The changelog has the same day once it contains the version.
+// TestCreated_isADay checks that createdAt is midnight. Everything in a release has this time. The changelog has the same day once it
+// contains the version.
 func TestCreated_isADay(t *testing.T) {
 	day, found := strings.CutSuffix(created(t), "T00:00:00Z")
 	if _, err := time.Parse(time.DateOnly, day); err != nil || !found {
-		t.Errorf("createdAt is %s, which is no midnight", created(t))
+		t.Errorf("createdAt is %s, which is not midnight", created(t))
 	}
 	heading := regexp.MustCompile(`(?m)^## ` + regexp.QuoteMeta(version(t)) + `\b.*$`).FindString(text(t, "CHANGELOG.md"))
 	if heading != "" && !strings.Contains(heading, day) {
@@ -110,7 +111,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 		}
 	}
 	if !strings.Contains(text(t, "catalog/echo-operator/channels.yaml"), "name: echo-operator.v"+v+"\n") {
-		t.Errorf("no channel of the catalog has version %s", v)
+		t.Errorf("no channel in the catalog has version %s", v)
 	}
 }
 
@@ -138,7 +139,7 @@ func pinnedImages(t *testing.T) []string {
 	return pinned
 }
 
-// TestEveryReleaseHasItsCRD: TestUpgradeFromEveryRelease requires the CRDs of all releases.
+// TestEveryReleaseHasItsCRD checks that the CRDs of all releases exist, because TestUpgradeFromEveryRelease requires them.
 func TestEveryReleaseHasItsCRD(t *testing.T) {
 	for _, catalog := range filesAt(t, "catalog/echo-operator/v*.yaml") {
 		released := strings.TrimSuffix(filepath.Base(catalog), ".yaml")
@@ -167,12 +168,12 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("role.yaml"), rules("monitoring_role.yaml"))
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
-		t.Fatalf("the namespaced rules are %+v, want those for leader election, for monitoring and of the manager", spec.Permissions)
+		t.Fatalf("the namespaced rules are %+v, want the rules for leader election, for monitoring and for the manager", spec.Permissions)
 	}
 	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"),
 		rules("openshift_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {
-		t.Fatalf("the rules for the cluster are %+v, want those for metrics, nodes, gateways and OpenShift", spec.ClusterPermissions)
+		t.Fatalf("the rules for the cluster are %+v, want the rules for metrics, nodes, gateways and OpenShift", spec.ClusterPermissions)
 	}
 	for _, rule := range slices.Concat(spec.Permissions[0].Rules, spec.ClusterPermissions[0].Rules) {
 		granted := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)
@@ -182,7 +183,8 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoReplicasMayBeMissing: with one pod, the Deployment is Available, as OLM requires, and a drain may evict the other pod.
+// TestOneOfTwoReplicasMayBeMissing checks that with one pod, the Deployment is Available, as OLM requires, and that a drain may evict the
+// other pod.
 func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	deployment := bundleCSV(t).Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 	one := new(intstr.FromInt32(1))
@@ -192,7 +194,7 @@ func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	budget := read[policyv1.PodDisruptionBudget](t, "bundle", "manifests",
 		"echo-operator-controller-manager_policy_v1_poddisruptionbudget.yaml").Spec
 	if !reflect.DeepEqual(budget.MaxUnavailable, one) || !reflect.DeepEqual(budget.Selector, deployment.Selector) {
-		t.Errorf("the budget is %+v, and the selector of the Deployment %v", budget, deployment.Selector)
+		t.Errorf("the budget is %+v, and the selector of the Deployment is %v", budget, deployment.Selector)
 	}
 }
 
@@ -203,8 +205,8 @@ func TestEveryInstallModeIsSupported(t *testing.T) {
 	}
 }
 
-// TestTheOldestKubernetes: the bundle requires the oldest tested Kubernetes version, and the first OpenShift version that contains it. The
-// community pipeline rejects a bundle with only one of them, or with an older OpenShift version.
+// TestTheOldestKubernetes checks that the bundle requires the oldest tested Kubernetes version, and the first OpenShift version that
+// contains it. The community pipeline rejects a bundle with only one of them, or with an older OpenShift version.
 func TestTheOldestKubernetes(t *testing.T) {
 	const label = "com.redhat.openshift.versions"
 	openshift := read[struct{ Annotations map[string]string }](t, "bundle", "metadata", "annotations.yaml").Annotations[label]

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChanges_nameWhatExists checks the tables of changes in CONTRIBUTING.md: each path, each test, and each identifier. An identifier must
-// be in a file that its row names before or right after it.
+// TestChanges_nameWhatExists checks that the paths, tests and identifiers in the tables of changes in CONTRIBUTING.md exist. An identifier
+// must be in a file that its row names before it or right after it.
 func TestChanges_nameWhatExists(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "CONTRIBUTING.md"), "\n## Where do I change?\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -39,7 +39,7 @@ func checkPlaces(t *testing.T, change, places string) {
 	t.Helper()
 	names := quoted(places)
 	if !slices.ContainsFunc(names, func(name string) bool { return pathsAt(name) != nil }) && !strings.Contains(places, "](#") {
-		t.Errorf("%s: no place is named", change)
+		t.Errorf("%s names no place", change)
 	}
 	for i, name := range names {
 		if isCommand(name) || pathsAt(name) != nil {
@@ -66,8 +66,8 @@ func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }
 
-// pathsAt returns the files and folders that match a path in the project, in which * and NAME stand for any name. It returns nil if there
-// are none.
+// pathsAt returns the files and directories that match a path in the project. In the path, * and NAME stand for any name. It returns nil if
+// there are none.
 func pathsAt(name string) []string {
 	found, err := fs.Glob(os.DirFS(inProject()), strings.ReplaceAll(strings.TrimSuffix(name, "/"), "NAME", "*"))
 	if err != nil || strings.HasPrefix(name, "+") {
@@ -76,7 +76,7 @@ func pathsAt(name string) []string {
 	return found
 }
 
-// isInAny reports whether a string is in a file at one of the paths, or in a file directly in a folder at one of them.
+// isInAny reports whether a string is in a file at one of the paths, or in a file directly in a directory at one of them.
 func isInAny(t *testing.T, name string, paths []string) bool {
 	t.Helper()
 	word := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(name) + `(?:\W|$)`)
@@ -106,7 +106,7 @@ func testFunctions(t *testing.T) map[string]bool {
 	return functions
 }
 
-// TestWarnings_areInTheDocumentation checks that the documentation describes what to do about each condition reason that needs action.
+// TestWarnings_areInTheDocumentation checks that the documentation describes what to do about each condition reason that requires action.
 func TestWarnings_areInTheDocumentation(t *testing.T) {
 	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // so that EchoNotReady does not fire
 	reasons := regexp.MustCompile(`\tReason\w+ +WarningReason = "(\w+)"`).FindAllStringSubmatch(text(t, "api", "v1", "echo_reasons.go"), -1)
@@ -124,7 +124,7 @@ func TestWarnings_areInTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestOneKubernetesMinorVersion checks that all places name the minor version of the libraries that the operator is built with.
+// TestOneKubernetesMinorVersion checks that all places name the minor version of the Kubernetes libraries that the operator is built with.
 func TestOneKubernetesMinorVersion(t *testing.T) {
 	library := regexp.MustCompile(`\tk8s\.io/client-go v0\.(\d+)\.`).FindStringSubmatch(text(t, "go.mod"))
 	if library == nil {

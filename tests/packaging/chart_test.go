@@ -32,7 +32,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the files that the chart renders in the namespace echo-operator-system, with values as for the flag --set.
+// render returns the files that the chart renders in the namespace echo-operator-system. Values have the form of the --set flag.
 func render(t *testing.T, set ...string) (map[string]string, error) {
 	t.Helper()
 	values := map[string]any{}
@@ -66,7 +66,7 @@ func installed(t *testing.T, set ...string) map[string]map[string]any {
 	return objects
 }
 
-// objectsIn returns the objects in manifests by kind and name, and also by namespace if it is not the operator's.
+// objectsIn returns the objects in manifests by kind and name. Outside of the operator's namespace, the key also contains the namespace.
 func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}
@@ -87,7 +87,7 @@ func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	return objects
 }
 
-// kustomized returns the output of kustomize for one of the project's kustomizations, with the whole project available.
+// kustomized returns the output of kustomize for one of the project's kustomizations, which may refer to files anywhere in the project.
 func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
@@ -110,7 +110,7 @@ func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	return objectsIn(t, string(manifests))
 }
 
-// TestChart_isTheInstaller lists how the chart differs from install.yaml.
+// TestChart_isTheInstaller lists the differences between the chart and install.yaml.
 func TestChart_isTheInstaller(t *testing.T) {
 	want, got := kustomized(t, "resources: [../config/default]"), installed(t)
 	delete(want, "Namespace echo-operator-system") // Helm creates it for --create-namespace
@@ -133,7 +133,7 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
-// TestChart_isOfTheVersion: the chart names the project's images, as config/manager does. A release has their digests.
+// TestChart_isOfTheVersion checks that the chart names the project's images, as config/manager does. A release has their digests.
 func TestChart_isOfTheVersion(t *testing.T) {
 	metadata := loadChart(t).Metadata
 	if metadata.Version != version(t) || metadata.AppVersion != version(t) {
@@ -145,7 +145,7 @@ func TestChart_isOfTheVersion(t *testing.T) {
 		images := ownImages(t, file)
 		slices.Sort(images)
 		if images = slices.Compact(images); !slices.Equal(images, named) {
-			t.Errorf("%s has the images %v, but values.yaml %v", file, images, named)
+			t.Errorf("%s has the images %v, but values.yaml has %v", file, images, named)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestChart_hasGeneratedFiles(t *testing.T) {
 	}
 }
 
-// TestChart_describesItself: Artifact Hub annotations are YAML.
+// TestChart_describesItself checks the chart's metadata and notes. Artifact Hub annotations are YAML.
 func TestChart_describesItself(t *testing.T) {
 	for name, value := range loadChart(t).Metadata.Annotations {
 		var parsed any
@@ -172,12 +172,12 @@ func TestChart_describesItself(t *testing.T) {
 	}
 	for _, want := range []string{"serves Echoes in team-a, team-b.", "\n  kubectl delete echoes --all --all-namespaces\n"} {
 		if !strings.Contains(notes["echo-operator/templates/NOTES.txt"], want) {
-			t.Errorf("the notes do not say %q: %s", want, notes["echo-operator/templates/NOTES.txt"])
+			t.Errorf("the notes do not contain %q: %s", want, notes["echo-operator/templates/NOTES.txt"])
 		}
 	}
 }
 
-// filesBelow returns all files below a folder of the project.
+// filesBelow returns all files below a directory of the project.
 func filesBelow(t *testing.T, folder string) []string {
 	t.Helper()
 	var files []string

@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostValues is how many values the chart may have. Settings that few clusters need can be changed in other ways.
+// mostValues is the number of values that the chart may have. Settings that few clusters need can be changed in other ways.
 const mostValues = 15
 
-// effect contains everything that a value changes: new lines of objects, and removed lines, with "-".
+// effect contains all changes that a value causes: new lines in objects, and removed lines with the prefix "-".
 type effect struct{ value, set, changes string }
 
 func effects() []effect {
@@ -50,7 +50,7 @@ func TestChart_eachValueTakesEffect(t *testing.T) {
 	}
 }
 
-// TestChart_networkPolicy: kustomize produces the same policy, and the chart can narrow and extend it.
+// TestChart_networkPolicy checks that kustomize produces the same policy, and that the chart can narrow and extend it.
 func TestChart_networkPolicy(t *testing.T) {
 	const name = "NetworkPolicy echo-operator-controller-manager"
 	component := kustomized(t, "resources: [../config/default]\ncomponents: [../config/components/network-policy]")
@@ -67,7 +67,7 @@ func TestChart_networkPolicy(t *testing.T) {
 	}
 }
 
-// TestChart_values: each value has an effect, and a comment that is on the chart's page.
+// TestChart_values checks that each value has an effect, and a comment that is on the chart's page.
 func TestChart_values(t *testing.T) {
 	var described []string
 	for row := range strings.Lines(text(t, "charts/echo-operator/README.md")) {
@@ -79,7 +79,7 @@ func TestChart_values(t *testing.T) {
 		}
 	}
 	if len(described) == 0 || len(described) > mostValues {
-		t.Errorf("there are %d values, at most %d are allowed: %v", len(described), mostValues, described)
+		t.Errorf("there are %d values, but at most %d are allowed: %v", len(described), mostValues, described)
 	}
 	tested := []string{"networkPolicy.apiServer", "networkPolicy.egress"} // by TestChart_networkPolicy
 	for _, each := range effects() {
@@ -87,7 +87,7 @@ func TestChart_values(t *testing.T) {
 	}
 	slices.Sort(tested)
 	if tested = slices.Compact(tested); !slices.Equal(tested, described) {
-		t.Errorf("the values are %v, but tested are %v", described, tested)
+		t.Errorf("the values are %v, but the tested values are %v", described, tested)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		}
 	}
 	if _, err := render(t, "global.a=b"); err != nil {
-		t.Errorf("in a chart that contains it: %v", err)
+		t.Errorf("in a chart that contains this chart: %v", err)
 	}
 }
 

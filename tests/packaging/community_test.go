@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCommunityFields: the static tests of the OpenShift community pipeline, except those that the validators include.
+// TestCommunityFields runs the static tests of the OpenShift community pipeline, except those that the validators include.
 func TestCommunityFields(t *testing.T) {
 	csv := bundleCSV(t)
 	for field, want := range map[string]struct{ value, pattern string }{
@@ -47,8 +47,9 @@ func TestIconIsTheFile(t *testing.T) {
 	}
 }
 
-// TestBundleInstallsEverywhere: the community pipeline rejects a NetworkPolicy, and OLM does not install a bundle with a kind that the
-// cluster lacks, such as the kinds of the Prometheus Operator, of the OpenShift console and of Gateway API.
+// TestBundleInstallsEverywhere checks the kinds in the bundle. The community pipeline rejects a NetworkPolicy, and OLM does not install a
+// bundle with a kind that the cluster does not serve. Examples are the kinds of the Prometheus Operator, of the OpenShift console and of
+// Gateway API.
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()

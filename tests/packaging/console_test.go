@@ -10,7 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestColumnsOfTheList: the OpenShift console shows every printer column, including those for `kubectl get -o wide`.
+// TestColumnsOfTheList checks the printer columns. The OpenShift console shows all of them, including the columns for `kubectl get -o
+// wide`.
 func TestColumnsOfTheList(t *testing.T) {
 	var names []string
 	for _, column := range currentCRD(t).Spec.Versions[0].AdditionalPrinterColumns {
@@ -24,9 +25,10 @@ func TestColumnsOfTheList(t *testing.T) {
 	}
 }
 
-// TestResourcesOfTheDetailsPage: the OpenShift console follows owners in the order of the list, and finds an Ingress only by its full name.
-// Its Topology view shows none of an Echo's objects if the cluster does not serve one of the kinds, so each must be built into Kubernetes.
-// Event is listed because operator-sdk would otherwise assume that a rule for events means the old events.k8s.io/v1beta1.
+// TestResourcesOfTheDetailsPage checks the bundle's list of resources. The OpenShift console follows owners in the order of the list, and
+// finds an Ingress only by its full name. Its Topology view shows none of an Echo's objects if the cluster does not serve one of the kinds,
+// so each kind must be built into Kubernetes. The list contains Event because operator-sdk would otherwise assume that a rule for events
+// means the old events.k8s.io/v1beta1.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {
@@ -39,7 +41,8 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 	}
 }
 
-// TestHelpTexts_nameWhatIsShown: the form and the page show the names of descriptors, not the names of fields.
+// TestHelpTexts_nameWhatIsShown checks that help texts use the names of descriptors, because the form and the page do not show the names of
+// fields.
 func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}
@@ -51,7 +54,7 @@ func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 		}
 		for _, found := range regexp.MustCompile(`\b([a-z]+)\.([a-z]\w*)|\b[a-z]+[A-Z]\w*`).FindAllStringSubmatch(d.Description, -1) {
 			if _, isField := groups[found[1]].Properties[found[2]]; isField || found[1] == "" {
-				t.Errorf("the help of %s says %s", d.Path, found[0])
+				t.Errorf("the help text of %s contains %s", d.Path, found[0])
 			}
 		}
 	}

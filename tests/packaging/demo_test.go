@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fake is a program that records its calls. detect and kind print what the test sets.
+// fake is a program that records its calls. The test determines the output of detect and kind.
 const fake = `#!/usr/bin/env bash
 echo "${0##*/} $*" >>"$CALLS"
 case "${0##*/} $*" in
@@ -22,7 +22,7 @@ kubectl\ *-f\ -) cat >/dev/null ;;
 esac
 `
 
-// demo is a machine with fake programs, on which the demo runs.
+// demo is a machine with fake programs on which the demo runs.
 type demo struct {
 	root, calls string
 	environment []string
@@ -92,7 +92,7 @@ func callsOf(calls []string, programs ...string) []string {
 	})
 }
 
-// TestDemo_onKind checks what the demo does with kind, from the cluster to the images by tag.
+// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to the images by tag.
 func TestDemo_onKind(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	version := strings.TrimSpace(text(t, "VERSION"))
@@ -112,7 +112,7 @@ func TestDemo_onKind(t *testing.T) {
 		t.Errorf("it called\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if slices.ContainsFunc(callsOf(calls, "go"), func(call string) bool { return !strings.HasSuffix(call, "/detect") }) {
-		t.Errorf("it uses the test cluster: %q", calls)
+		t.Errorf("the demo uses the test cluster: %q", calls)
 	}
 	if !strings.Contains(output, "which OLM requires") || !strings.Contains(output, "export KUBECONFIG="+d.root+"/kind/kubeconfig ") {
 		t.Errorf("it printed\n%s", output)
@@ -121,11 +121,11 @@ func TestDemo_onKind(t *testing.T) {
 	calls, _ = d.run(t, []string{"CLUSTERS=other\necho-operator-demo", "KUBECONFIG=" + d.root + "/kind/kubeconfig"}, "tools/demo")
 	again := "kind export kubeconfig --name echo-operator-demo --kubeconfig /kind/kubeconfig"
 	if got := callsOf(calls, "kind"); len(got) != 6 || got[1] != again {
-		t.Errorf("with its cluster, it called %q", got)
+		t.Errorf("with an existing kind cluster, the demo called %q", got)
 	}
 }
 
-// TestDemo_withoutKind checks when the demo uses a cluster other than kind's.
+// TestDemo_withoutKind checks when the demo uses another cluster than a kind cluster.
 func TestDemo_withoutKind(t *testing.T) {
 	both := []string{"docker", "kind"}
 	for name, c := range map[string]struct {
@@ -146,25 +146,25 @@ func TestDemo_withoutKind(t *testing.T) {
 				t.Errorf("it called\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 			if !slices.Contains(calls, "go run -trimpath ./tests/cluster up") {
-				t.Errorf("it does not start or check the cluster: %q", calls)
+				t.Errorf("the demo does not start or check the cluster: %q", calls)
 			}
 		})
 	}
 }
 
-// TestDemo_down checks that the demo deletes its kind cluster, and calls kind only if there is one.
+// TestDemo_down checks that the demo deletes its kind cluster, and calls kind only if the cluster exists.
 func TestDemo_down(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	if calls, _ := d.run(t, nil, "tools/make/kind", "down"); len(callsOf(calls, "kind")) > 0 {
-		t.Errorf("without a cluster, it called %q", calls)
+		t.Errorf("without a cluster, the demo called %q", calls)
 	}
 	kubeconfig := filepath.Join(d.root, "kind", "kubeconfig")
 	write(t, kubeconfig, "")
 	want := []string{"kind delete cluster --name echo-operator-demo --kubeconfig /kind/kubeconfig"}
 	if calls, _ := d.run(t, nil, "tools/make/kind", "down"); !slices.Equal(calls, want) {
-		t.Errorf("it called %q, want %q", calls, want)
+		t.Errorf("the demo called %q, want %q", calls, want)
 	}
 	if _, err := os.Stat(kubeconfig); err == nil {
-		t.Error("the kubeconfig is left")
+		t.Error("the kubeconfig still exists")
 	}
 }

@@ -37,7 +37,7 @@ func instructions(content string) []instruction {
 	return all
 }
 
-// TestPlatformsAreThoseOfBuildKit: a default would override the platform that BuildKit sets.
+// TestPlatformsAreThoseOfBuildKit checks that platform arguments have no defaults, which would override the platform that BuildKit sets.
 func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	for file, all := range dockerfiles(t) {
 		for _, i := range all {
@@ -48,8 +48,7 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// imageOf returns an image's instructions, including the stages that it is based on. The first instruction is FROM, with the image that it
-// starts from.
+// imageOf returns an image's instructions, including the stages that it is based on. The first instruction is FROM, with the base image.
 func imageOf(t *testing.T, file, program string) []instruction {
 	t.Helper()
 	stages, stage := map[string][]instruction{}, ""
@@ -68,7 +67,8 @@ func imageOf(t *testing.T, file, program string) []instruction {
 	return stages[""] // only the last stage has no name
 }
 
-// TestBaseImagesArePinned: programs are built with an exact Go version, on the builder's platform, and images contain nothing else.
+// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that images contain
+// nothing else.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {
@@ -89,8 +89,8 @@ func TestBaseImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDockerfilesWorkOnAFreshClone: files that COPY takes from the build context exist and are not ignored, and all other files come from
-// an earlier stage.
+// TestDockerfilesWorkOnAFreshClone checks that files that COPY takes from the build context exist and are not ignored, and that all other
+// files come from an earlier stage.
 func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*`)
 	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))
@@ -129,7 +129,7 @@ func checkSources(t *testing.T, file, arguments string, ignored []string) {
 	}
 }
 
-// TestDockerfilesBuildAsMake: Dockerfiles must build the same programs as make.
+// TestDockerfilesBuildAsMake checks that Dockerfiles build the same programs as make.
 func TestDockerfilesBuildAsMake(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
 	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {

@@ -21,8 +21,8 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedPathsExist checks the documented paths that begin with one of the project's folders. It does not check paths with a pattern
-// or a placeholder. Paths that only a release has may be absent.
+// TestDocumentedPathsExist checks the documented paths that begin with one of the project's directories. It does not check paths with a
+// pattern or a placeholder. Paths that exist only in a release may be absent.
 func TestDocumentedPathsExist(t *testing.T) {
 	path := regexp.MustCompile(
 		"`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
@@ -53,7 +53,7 @@ func TestDocumentedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist checks the tests that docs/explanation/security.md names: functions by name, and specs by their file and text.
+// TestNamedTestsExist checks the tests that docs/explanation/security.md names. It finds functions by name, and specs by file and text.
 func TestNamedTestsExist(t *testing.T) {
 	page, functions := text(t, "docs/explanation/security.md"), testFunctions(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
@@ -73,7 +73,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions: the documentation states which versions the operator was tested with: those that the tools are built from.
+// TestTestedVersions checks that the documentation states the versions that the operator is tested with. These are the versions that the
+// tools are built from.
 func TestTestedVersions(t *testing.T) {
 	newest := pinned(t, "cluster", "k8s.io/kubernetes")
 	servers := []string{newest}

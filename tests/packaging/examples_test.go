@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryExampleButTheFirstHasAStatus: scorecard suggests that each example has a status with fields of the CRD. The OpenShift console
-// offers the first example, and would post its status.
+// TestEveryExampleButTheFirstHasAStatus checks the examples' status. scorecard suggests that each example has a status with fields of the
+// CRD. The OpenShift console offers the first example, and would post its status.
 func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
 	var examples []struct {
 		Metadata struct{ Name string }
@@ -19,7 +19,7 @@ func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
 	}
 	fields := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties
 	if examples[0].Status != nil {
-		t.Errorf("%s, the first, has the status %v", examples[0].Metadata.Name, examples[0].Status)
+		t.Errorf("the first example, %s, has the status %v", examples[0].Metadata.Name, examples[0].Status)
 	}
 	for _, example := range examples[1:] {
 		if example.Status["phase"] != "Ready" || example.Status["readyReplicas"] != example.Spec.Replicas {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that one of the modules with project code
-// requires. make builds the modules that only pin other projects' programs, and downloads its own Go version.
+// TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that any module with project code
+// requires. Other modules only pin other projects' programs: make builds them, and downloads its own Go version.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {
@@ -31,7 +31,7 @@ func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	for _, file := range []string{"README.md", "CONTRIBUTING.md"} {
 		found := regexp.MustCompile(`Go (1\.\d+\.\d+) or later`).FindStringSubmatch(text(t, file))
 		if found == nil || found[1] != required {
-			t.Errorf("%s says %q, but the modules require Go %s", file, found, required)
+			t.Errorf("%s contains %q, but the modules require Go %s", file, found, required)
 		}
 	}
 }
@@ -58,8 +58,8 @@ func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 	}
 	for file, pattern := range patterns {
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(text(t, file), -1)
-		if len(found) == 0 && !strings.HasSuffix(file, "Dockerfile") { // some build nothing
-			t.Errorf("%s names no version of Go", file)
+		if len(found) == 0 && !strings.HasSuffix(file, "Dockerfile") { // some files build nothing
+			t.Errorf("%s names no Go version", file)
 		}
 		for _, each := range found {
 			if each[1] != want[1] {

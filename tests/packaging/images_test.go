@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// image is where one of the project's images is described: the Dockerfile, and the build argument PROGRAM.
+// image locates the description of one of the project's images: the Dockerfile, and the build argument PROGRAM.
 type image struct{ file, program string }
 
 // images returns a release's images.
@@ -24,7 +24,8 @@ func images() map[string]image {
 	}
 }
 
-// TestImagesAreThoseOfTheDockerfiles: make assembles images without their Dockerfiles, which other people use to build them.
+// TestImagesAreThoseOfTheDockerfiles checks that make assembles the images that the Dockerfiles describe. make does not use the
+// Dockerfiles, but other people do.
 func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	for name, image := range images() {
 		command := exec.CommandContext(t.Context(), "tools/make/image", name, "describe")
@@ -42,7 +43,8 @@ func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	}
 }
 
-// TestDockerfileHasEachProgram: each stage that starts from base or scratch is an image, and make builds its program from the same package.
+// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is an image, and that make builds its program from
+// the same package.
 func TestDockerfileHasEachProgram(t *testing.T) {
 	var programs, stages []string
 	makefiles := text(t, "Makefile") + text(t, "tools", "make", "must-gather.mk")
@@ -70,7 +72,8 @@ func TestDockerfileHasEachProgram(t *testing.T) {
 	}
 }
 
-// TestImagesHaveTheLabelsOfOCI: scanners and registries read them. A revision label would change the digests, which are committed.
+// TestImagesHaveTheLabelsOfOCI checks the labels that scanners and registries read. A revision label would change the digests, which are
+// committed.
 func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	const prefix = "LABEL org.opencontainers.image."
 	for name, image := range images() {
@@ -83,7 +86,7 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 		}
 		want := map[string]string{"source": "https://github.com/echo-operator/echo-operator", "version": "v" + version(t), "created": created(t),
 			"licenses": "Apache-2.0"}
-		if name == "echo-operator-must-gather" { // with the shell
+		if name == "echo-operator-must-gather" { // this image contains a shell
 			want["licenses"] += " AND GPL-2.0-only AND GPL-3.0-or-later AND LGPL-2.1-or-later"
 		}
 		if !maps.Equal(labels, want) {
@@ -92,7 +95,7 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	}
 }
 
-// described returns an image's instructions as `tools/make/image describe` prints them: one label per line, without quotes.
+// described returns an image's instructions in the format of `tools/make/image describe`: one label per line, without quotes.
 func described(t *testing.T, image image) []string {
 	t.Helper()
 	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)

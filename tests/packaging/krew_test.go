@@ -35,14 +35,14 @@ func TestKrewManifest(t *testing.T) {
 	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
 	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" ||
 		manifest.Metadata.Name != "echo-operator" {
-		t.Errorf("it is %+v", manifest)
+		t.Errorf("the manifest is %+v", manifest)
 	}
 	if spec := manifest.Spec; spec.Version != "vVERSION" || spec.Description == "" || spec.ShortDescription == "" ||
 		len(spec.ShortDescription) > 50 {
-		t.Errorf("it has %+v", spec)
+		t.Errorf("the manifest has %+v", spec)
 	}
 	if !strings.Contains(manifest.Spec.Caveats, `/store/echo-operator/vVERSION/kubectl_complete-echo" "${KREW_ROOT:-$HOME/.krew}/bin/kubectl_complete-echo_operator"`) {
-		t.Errorf("krew does not say how to enable the completion: %q", manifest.Spec.Caveats)
+		t.Errorf("the caveats do not explain how to enable the completion: %q", manifest.Spec.Caveats)
 	}
 }
 
@@ -58,7 +58,7 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives creates archives of small programs, and checks them, their checksums and the plugin's manifest.
+// TestArchives creates archives of small programs. It checks the archives, their checksums and the plugin's manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()
 	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
@@ -83,7 +83,7 @@ func TestArchives(t *testing.T) {
 	checkArchives(t, filepath.Join(root, "dist", "archives"), want)
 }
 
-// checkArchives checks the archives in a folder, given its files: archives, checksums and manifest must be complete.
+// checkArchives checks that the archives in a directory contain the given files, and that the checksums and the manifest are complete.
 func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	t.Helper()
 	var checksums strings.Builder
@@ -114,7 +114,7 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	}
 }
 
-// TestCompletionScript_isDocumented checks the documented script, for installations that do not have the file.
+// TestCompletionScript_isDocumented checks the documented completion script, which users of installations without the file need.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {

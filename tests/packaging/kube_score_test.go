@@ -17,7 +17,7 @@ import (
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
 // TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the table of answers in
-// docs/explanation/security.md: each remark has an answer, and each answer has its remark.
+// docs/explanation/security.md. Each remark must have an answer, and each answer must have a remark.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")
@@ -59,13 +59,13 @@ func answers(t *testing.T) map[string][]string {
 	return answered
 }
 
-// remarks returns kube-score's remarks on manifests, once each.
+// remarks returns kube-score's remarks on manifests, without repetitions.
 func remarks(t *testing.T, manifests string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")
 	command.Stdin = strings.NewReader(manifests)
 	output, err := command.Output()
-	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // 1 if there is a remark
+	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // 1 if there are remarks
 		t.Fatal(err)
 	}
 	var objects []struct {
@@ -106,8 +106,8 @@ func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	return all.String()
 }
 
-// children returns what the operator makes, from files that its tests compare with it. The file everything.yaml is not among them, because
-// it has unusual values on purpose.
+// children returns the objects that the operator creates, from files that its tests compare with these objects. The file everything.yaml is
+// not used, because it has unusual values on purpose.
 func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestKustomize_documented: the documented kustomization of install.yaml changes what its description says, and nothing else.
+// TestKustomize_documented checks that the documented kustomization of install.yaml changes what its description says, and nothing else.
 func TestKustomize_documented(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "docs/reference/configuration.md"), "\n### Kustomize\n")
 	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(section)
@@ -19,6 +19,6 @@ func TestKustomize_documented(t *testing.T) {
 	want := []string{"- name: MAX_REPLICAS", "- name: POD_SECURITY", "NetworkPolicy echo-operator-controller-manager", `value: "3"`,
 		"value: restricted"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
-		t.Errorf("it changes %q, want %q", got, want)
+		t.Errorf("the kustomization changes %q, want %q", got, want)
 	}
 }

@@ -27,7 +27,7 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 	}
 }
 
-// TestLinksAreChecked: text that is not a link is not checked, and broken links are found.
+// TestLinksAreChecked checks that the test finds broken links, and ignores text that is not a link.
 func TestLinksAreChecked(t *testing.T) {
 	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](images/echo-page.png)\n" +
 		"```sh\n# Two\n[e](none.md)\n```\n" +
@@ -46,12 +46,12 @@ func TestLinksAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamedPagesExist checks references to the documentation from outside of it: URLs and page names in messages, manifests, the dashboard,
+// TestNamedPagesExist checks references to the documentation from other files: URLs and page names in messages, manifests, the dashboard,
 // console objects, programs, scripts and comments.
 func TestNamedPagesExist(t *testing.T) {
 	checked := map[string]int{}
 	for _, file := range filesNamed(t, "*") {
-		if file == "tests/packaging/links_test.go" || file == "tests/words/words_test.go" { // they name pages that do not exist
+		if file == "tests/packaging/links_test.go" || file == "tests/words/words_test.go" { // these files name pages that do not exist
 			continue
 		}
 		for _, l := range namedPages(text(t, file)) {
@@ -69,7 +69,7 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
-// TestNamedPages: the project's URLs, with and without a heading, and page names.
+// TestNamedPages checks that the test finds the project's URLs, with and without a heading, and page names.
 func TestNamedPages(t *testing.T) {
 	const url = "https://github.com/echo-operator/echo-operator"
 	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +
@@ -80,7 +80,7 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachableFromTheReadme: no one finds a page without links to it.
+// TestPagesAreReachableFromTheReadme checks that links lead to every page, because no one finds a page without links to it.
 func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	all, reached := documents(t), map[string]bool{}
 	var visit func(page string)
@@ -101,7 +101,7 @@ func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	}
 }
 
-// link is a link to one of the project's files, by its path in the project, and to one of its headings.
+// link is a link to a file and a heading. The path of the file is relative to the project's root.
 type link struct{ file, heading string }
 
 // links returns a page's links to files in the project.
@@ -139,7 +139,7 @@ func namedPages(text string) []link {
 	return all
 }
 
-// brokenLink returns what is wrong with a link.
+// brokenLink returns a description of the problem with a link.
 func brokenLink(l link) string {
 	if l.heading == "" {
 		if _, err := os.Stat(inProject(l.file)); err != nil {
@@ -152,7 +152,7 @@ func brokenLink(l link) string {
 		return err.Error()
 	}
 	if !slices.Contains(headings(string(target)), l.heading) {
-		return "there is no such heading"
+		return "the heading does not exist"
 	}
 	return ""
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestMustGatherImage checks the image for `oc adm must-gather --image`: everything that oc and oc rsync run in it exists, needs no other
-// file, and works as an unknown user. `make test-must-gather-image` builds the image.
+// TestMustGatherImage checks the image for `oc adm must-gather --image`. All programs that oc and oc rsync run in the image must exist,
+// need no other files, and work for an unknown user. `make test-must-gather-image` builds the image.
 func TestMustGatherImage(t *testing.T) {
 	archive := os.Getenv("MUST_GATHER_IMAGE")
 	if archive == "" {
@@ -33,7 +33,7 @@ func TestMustGatherImage(t *testing.T) {
 		checkStatic(t, program, path)
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root can run a program in the image")
+		t.Skip("only root can run programs in the image")
 	}
 	for script, want := range map[string]string{
 		"gather --help":     "--namespace",
@@ -51,7 +51,7 @@ func TestMustGatherImage(t *testing.T) {
 	}
 }
 
-// unpacked returns a folder with the files of an image in an archive for docker load.
+// unpacked returns a directory with the files of an image from an archive for docker load.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	files, root := t.TempDir(), t.TempDir()
@@ -95,7 +95,7 @@ func checkStatic(t *testing.T, program, path string) {
 	}
 }
 
-// runIn runs a script with bash as an unknown user who sees only one folder, and returns the output.
+// runIn runs a script with bash as an unknown user who sees only one directory, and returns the output.
 func runIn(t *testing.T, root, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -110,7 +110,7 @@ func runIn(t *testing.T, root, script string) string {
 	return string(output)
 }
 
-// TestMustGatherPackages checks the pins: two packages for each architecture, and the sources of all that they contain.
+// TestMustGatherPackages checks the pins: two packages for each architecture, and the sources of everything that the packages contain.
 func TestMustGatherPackages(t *testing.T) {
 	pins := text(t, "cmd", "must-gather", "packages")
 	line := regexp.MustCompile(`(?m)^(\w+) [0-9a-f]{64} debian(?:-security)?/pool/\S+/([^/\s_]+)_(\S+)$`)
@@ -127,11 +127,11 @@ func TestMustGatherPackages(t *testing.T) {
 		of[kind] = slices.Compact(names)
 	}
 	if !reflect.DeepEqual(of, want) || strings.Count(pins, ".dsc\n") != 3 || strings.Count(pins, ".orig.tar.") != 3 {
-		t.Errorf("the pins are of %v, want %v", of, want)
+		t.Errorf("the pins are for %v, want %v", of, want)
 	}
 }
 
-// TestDebianFiles checks that a pinned file is taken from the cache, and that the pin of a file that is not served is named.
+// TestDebianFiles checks that a pinned file is taken from the cache, and that the error names the pin of a file that is not served.
 func TestDebianFiles(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/apt/apt-helper"); err != nil {
 		t.Skip("this is not Debian")
@@ -152,7 +152,7 @@ func TestDebianFiles(t *testing.T) {
 		t.Errorf("%v: %s", err, output)
 	}
 	if output, err := run("source", filepath.Join(root, "out"), "a_*"); err != nil {
-		t.Errorf("it fetches what does not match: %v: %s", err, output)
+		t.Errorf("the script fetches a file that does not match the pattern: %v: %s", err, output)
 	}
 	const refusal = "debian-files: debian/pool/none/b_1.dsc is not served as pinned: change its pin in cmd/must-gather/packages"
 	if output, err := run("source", filepath.Join(root, "out")); err == nil || !strings.Contains(output, refusal) {

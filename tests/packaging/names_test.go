@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestDocumentedNames_exist: docs/reference/surface.md has the names of metrics and settings in the sources, so no page names one that no
-// longer exists.
+// TestDocumentedNames_exist checks that pages name only metrics and settings that exist. docs/reference/surface.md contains the names from
+// the sources.
 func TestDocumentedNames_exist(t *testing.T) {
 	surface, checked := text(t, "docs/reference/surface.md"), 0
 	name := regexp.MustCompile("`(echo_[a-z_]+|ECHO_[A-Z_]+)(?:=[^`]*|\\{[^`]*)?`")
-	part := regexp.MustCompile("_(bucket|sum|count)$") // of a histogram
+	part := regexp.MustCompile("_(bucket|sum|count)$") // the suffixes of a histogram
 	notNames := []string{"echo_namespace", "ECHO_INFO_"}
 	for file, content := range documents(t) {
-		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // they also name removed and foreign things
+		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // with removed and foreign names
 			continue
 		}
 		for _, found := range name.FindAllStringSubmatch(content, -1) {
@@ -31,7 +31,7 @@ func TestDocumentedNames_exist(t *testing.T) {
 	}
 }
 
-// TestDocumentedControllers: docs/reference/metrics.md has the values of the label controller.
+// TestDocumentedControllers checks that docs/reference/metrics.md lists the values of the label controller.
 func TestDocumentedControllers(t *testing.T) {
 	names := map[string]bool{}
 	for _, file := range filesNamed(t, "*.go") {

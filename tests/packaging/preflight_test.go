@@ -18,8 +18,8 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 	}
 }
 
-// TestImagesForMirrors: a disconnected cluster mirrors only the related images, and the operator must know their names. People run the
-// must-gather image; a release is without it if it was left out.
+// TestImagesForMirrors checks the related images. A disconnected cluster mirrors only these images, and the operator must know their names.
+// The must-gather image is an exception, because people run it. A release may omit it.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
@@ -51,7 +51,8 @@ func TestImagesForMirrors(t *testing.T) {
 	}
 }
 
-// TestDigestsForAllOrNone: during development, images have tags. In a release, all images have digests, which mirrors require.
+// TestDigestsForAllOrNone checks that either all images or no images have digests. During development, images have tags. In a release, all
+// images have digests, which mirrors require.
 func TestDigestsForAllOrNone(t *testing.T) {
 	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
 		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)
@@ -62,7 +63,8 @@ func TestDigestsForAllOrNone(t *testing.T) {
 	}
 }
 
-// TestImagesOfTheOperator: the Dockerfile complies with preflight's image rules, except for the base image, because there is none.
+// TestImagesOfTheOperator checks that the Dockerfile complies with preflight's image rules. The rule about the base image does not apply,
+// because there is no base image.
 func TestImagesOfTheOperator(t *testing.T) {
 	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
 	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck", "echo-operator-scorecard"} {
@@ -83,7 +85,7 @@ func TestImagesOfTheOperator(t *testing.T) {
 			}
 		}
 		if len(users) != 1 || !user.MatchString(users[0]) {
-			t.Errorf("%s has no USER that is a number other than 0: %v", name, users)
+			t.Errorf("%s has no USER with a number other than 0: %v", name, users)
 		}
 		if !slices.Contains(all, "COPY LICENSE /licenses/LICENSE") || !slices.Contains(all, "COPY bin/NOTICES /licenses/NOTICES") || text(t, "LICENSE") == "" {
 			t.Errorf("%s has no license in /licenses", name)

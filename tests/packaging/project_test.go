@@ -36,7 +36,7 @@ func TestProject_namesTheProject(t *testing.T) {
 	}
 	annotations := read[struct{ Annotations map[string]string }](t, "bundle/metadata/annotations.yaml").Annotations
 	if name := annotations["operators.operatorframework.io.bundle.package.v1"]; project.ProjectName != name {
-		t.Errorf("the name is %s, but the package of the bundle is %s", project.ProjectName, name)
+		t.Errorf("the name is %s, but the bundle's package is %s", project.ProjectName, name)
 	}
 	if layout := annotations["operators.operatorframework.io.metrics.project_layout"]; !slices.Equal(project.Layout, []string{layout}) {
 		t.Errorf("the layout is %v, but the bundle has %s", project.Layout, layout)
@@ -49,7 +49,7 @@ func TestProject_namesTheProject(t *testing.T) {
 	}
 }
 
-// TestProject_namesTheAPIs checks that the resources are the CustomResourceDefinitions, with their types and reconcilers.
+// TestProject_namesTheAPIs checks that the resources match the CustomResourceDefinitions, with their types and reconcilers.
 func TestProject_namesTheAPIs(t *testing.T) {
 	project := read[projectFile](t, "PROJECT")
 	described := map[string]projectResource{}
@@ -62,7 +62,7 @@ func TestProject_namesTheAPIs(t *testing.T) {
 		}
 		watched := anyHas(t, filesAt(t, "controllers/*/watches.go"), `Watches\(&`+resource.Version+`\.`+resource.Kind+`\{}`)
 		if watched != resource.Controller {
-			t.Errorf("controller of %s is %t, but %t in the code", resource.Kind, resource.Controller, watched)
+			t.Errorf("controller is %[2]t for %[1]s, but %[3]t in the code", resource.Kind, resource.Controller, watched)
 		}
 	}
 	definitions := filesAt(t, "config/crd/bases/*.yaml")

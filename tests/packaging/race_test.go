@@ -28,10 +28,10 @@ func TestEveryPackageWithALockIsRaced(t *testing.T) {
 			below, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
 			return folder == below || all && strings.HasPrefix(folder, below+"/")
 		}) {
-			t.Errorf("%s has a lock, but make race does not run its tests: it runs %s", folder, setting[1])
+			t.Errorf("%s has a lock, but make race does not run its tests: make race runs %s", folder, setting[1])
 		}
 	}
 	if len(found) < 10 {
-		t.Errorf("only %v have a lock", found)
+		t.Errorf("only the packages %v have a lock", found)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// released is an image in a release for a platform, or an archive, with the digest of the manifest or the archive.
+// released is an image of a release for one platform, or an archive. The digest is the digest of the manifest or the archive.
 type released struct {
 	name, digest string
 	files        map[string][]byte
@@ -32,7 +32,7 @@ func releasedImages(t *testing.T) []released {
 	t.Helper()
 	layouts, err := filepath.Glob(inProject("dist", "images", "*"))
 	if err != nil || len(layouts) == 0 {
-		t.Skip("make release makes the images")
+		t.Skip("'make release' builds the images")
 	}
 	type descriptor struct {
 		Digest   string
@@ -101,12 +101,12 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the modules that all programs contain, except the project, as PATH@VERSION, and the Go version.
+// linked returns the Go version and the modules that all programs contain, in the form PATH@VERSION. It excludes the project itself.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {
 		info, err := buildinfo.Read(bytes.NewReader(file))
-		if err != nil { // no program
+		if err != nil { // the file is not a program
 			continue
 		}
 		modules = append(modules, info.GoVersion)
@@ -138,9 +138,9 @@ func TestReleased_haveNotices(t *testing.T) {
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(each.linked(), slices.Compact(got)); diff != "" {
-			t.Errorf("%s has other notices (+) than modules (-):\n%s", each.name, diff)
+			t.Errorf("the notices (+) in %s do not match the modules (-):\n%s", each.name, diff)
 		}
-		isBundle := strings.HasPrefix(each.name, "echo-operator-bundle") // without programs
+		isBundle := strings.HasPrefix(each.name, "echo-operator-bundle") // a bundle contains no programs
 		if isBundle != (len(got) == 0) {
 			t.Errorf("%s has %d notices", each.name, len(got))
 		}
@@ -153,7 +153,7 @@ func TestReleased_haveNotices(t *testing.T) {
 // TestReleasedBills_listWhatIsLinked compares the bills of materials that `make sbom` wrote with the linked modules.
 func TestReleasedBills_listWhatIsLinked(t *testing.T) {
 	if _, err := os.Stat(inProject("dist", "sbom")); err != nil {
-		t.Skip("make sbom writes them")
+		t.Skip("'make sbom' writes the bills of materials")
 	}
 	for _, each := range append(releasedImages(t), releasedArchives(t)...) {
 		bill := read[struct {
@@ -162,7 +162,7 @@ func TestReleasedBills_listWhatIsLinked(t *testing.T) {
 			Packages          []struct{ Name, VersionInfo, SPDXID string }
 		}](t, "dist", "sbom", each.name+".spdx.json")
 		if !strings.HasSuffix(bill.DocumentNamespace, "@"+each.digest) || bill.CreationInfo.Created != created(t) {
-			t.Errorf("%s has the digest %s, but its bill is of %s, %s", each.name, each.digest, bill.DocumentNamespace, bill.CreationInfo.Created)
+			t.Errorf("%s has the digest %s, but its bill is for %s, %s", each.name, each.digest, bill.DocumentNamespace, bill.CreationInfo.Created)
 		}
 		var got []string
 		for _, module := range bill.Packages {
@@ -173,12 +173,12 @@ func TestReleasedBills_listWhatIsLinked(t *testing.T) {
 			case module.Name != "github.com/echo-operator/echo-operator":
 				got = append(got, module.Name+"@"+module.VersionInfo)
 			case module.VersionInfo != "v"+version(t):
-				t.Errorf("%s has the version %s of the project", each.name, module.VersionInfo)
+				t.Errorf("the bill of %s has the version %s of the project", each.name, module.VersionInfo)
 			}
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(each.linked(), slices.Compact(got)); diff != "" {
-			t.Errorf("the bill of %s lists other modules (+) than are linked (-):\n%s", each.name, diff)
+			t.Errorf("the bill of %s lists modules (+) that do not match the linked ones (-):\n%s", each.name, diff)
 		}
 	}
 }

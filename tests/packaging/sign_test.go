@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fakeTools prints its own folder for every tool set. Its programs note how cosign is called, and print a digest or a reference.
+// fakeTools prints its own directory for every tool set. Its programs record the arguments of cosign, and print a digest or a reference.
 const fakeTools = `#!/bin/sh
 name=${0##*/}
 case $name in
@@ -21,7 +21,8 @@ oras) for last; do :; done; echo "$last-bill" ;;
 esac
 `
 
-// signed returns how tools/release/sign calls cosign for a release with one image, without the files that it makes for the key.
+// signed returns the calls of cosign by tools/release/sign for a release with one image. It omits the files that the script creates for the
+// key.
 func signed(t *testing.T, key string) string {
 	t.Helper()
 	script, err := filepath.Abs(inProject("tools", "release", "sign"))
@@ -52,7 +53,7 @@ func signed(t *testing.T, key string) string {
 	return content(t, filepath.Join(root, "log"))
 }
 
-// TestSign_sameButForTheIdentity compares the rehearsal, which signs with a key, with the workflow, which has none.
+// TestSign_sameButForTheIdentity compares the rehearsal, which signs with a key, with the workflow, which has no key.
 func TestSign_sameButForTheIdentity(t *testing.T) {
 	const image, all = "registry.example.com/team/a@sha256:aaaa", "sign --yes --annotations commit=0123abc "
 	want := all + "--recursive " + image + "\n" + strings.Repeat(all+image+"-bill\n", 2) +
@@ -67,11 +68,11 @@ func TestSign_sameButForTheIdentity(t *testing.T) {
 		t.Errorf("%d calls have the key:\n%s", signatures, got)
 	}
 	if got := withKey.ReplaceAllString(got, ""); got != want {
-		t.Errorf("with a key, cosign is called as\n%swant, but for the identity\n%s", got, want)
+		t.Errorf("with a key, cosign is called as\n%swant, except for the identity,\n%s", got, want)
 	}
 }
 
-// TestWorkflowSigns: the identity in the documentation is that of the workflow, which has no key.
+// TestWorkflowSigns checks that the identity in the documentation is the identity of the workflow, which has no key.
 func TestWorkflowSigns(t *testing.T) {
 	const file = ".github/workflows/release.yml"
 	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")
@@ -81,7 +82,7 @@ func TestWorkflowSigns(t *testing.T) {
 	for _, want := range []string{"tags: ['v*']", "id-token: write", "make release ", "git diff --exit-code", "make push-release\n", "make sign-release\n"} {
 		_, workflow, _ = strings.Cut(workflow, want)
 		if workflow == "" {
-			t.Fatalf("%s has no %q, or in another order", file, want)
+			t.Fatalf("%s has no %q, or has it in another place", file, want)
 		}
 	}
 	if strings.Contains(text(t, file), "COSIGN_KEY") {

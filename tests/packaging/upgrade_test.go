@@ -24,7 +24,8 @@ func currentCRD(t *testing.T) *definition {
 	return &crd
 }
 
-// TestUpgradeFromEveryRelease: OLM v1 rejects an upgrade with a CRD that could make existing Echoes invalid.
+// TestUpgradeFromEveryRelease checks that OLM v1 accepts the CRD. OLM v1 rejects an upgrade with a CRD that could make existing Echoes
+// invalid.
 func TestUpgradeFromEveryRelease(t *testing.T) {
 	released, err := filepath.Glob("released/*.yaml")
 	if err != nil {
@@ -44,11 +45,11 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 	}
 }
 
-// rejections returns the reasons why OLM v1 would not replace one CRD with another, according to the library that it uses. Newer versions
-// of the library allow changed descriptions and additional enum values. Older ones do not, and neither does this function.
+// rejections returns the reasons why OLM v1 would not replace one CRD with another, according to the library that OLM v1 uses. Newer
+// versions of the library allow changed descriptions and additional enum values. Older versions do not, and neither does this function.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
-	for _, version := range from.Spec.Versions { // as the API server sets it for an installed CRD
+	for _, version := range from.Spec.Versions { // the API server sets this for an installed CRD
 		from.Status.StoredVersions = append(from.Status.StoredVersions, version.Name)
 	}
 	checker, err := runner.New(&config.Config{}, runner.DefaultRegistry())
@@ -121,7 +122,7 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 func TestSafeChangesAreAccepted(t *testing.T) {
 	for change, apply := range map[string]func(*definition){
 		"a new field": inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string", Description: "new is new."} }),
-		"a new field of an object, with all that a field can have": inField("service", func(service *property) {
+		"a new field in an object, with everything that a field can have": inField("service", func(service *property) {
 			service.Properties["new"] = newObject()
 		}),
 		"a new field of the status": func(crd *definition) {
@@ -146,7 +147,7 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
-// newObject returns the schema of an object with everything that is unsafe to add to an existing field.
+// newObject returns an object schema with everything that is unsafe to add to an existing field.
 func newObject() property {
 	return property{Type: "object", Required: []string{"a"},
 		XValidations: apiextensionsv1.ValidationRules{{Rule: "!has(self.b) || self.a == 'a'"}},
@@ -165,15 +166,15 @@ func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 	form.Description = ""
 	want := &property{Type: "string", MaxLength: new(int64(32)), Pattern: "^[a-z][a-zA-Z0-9]*$"}
 	if diff := cmp.Diff(want, form); diff != "" {
-		t.Errorf("a group is restricted by more than its form (-want +got):\n%s", diff)
+		t.Errorf("a group has restrictions other than its form (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(groups.Description, " such as ") {
-		t.Errorf("the description lists all groups, so that a new one changes it: %s", groups.Description)
+		t.Errorf("the description lists all groups, so that a new group would change it: %s", groups.Description)
 	}
 }
 
-// TestDefaults_areThoseThatStay checks that the schema has no other defaults. GitOps tools report a default in a list, or in an object that
-// may be absent, as a difference, and a form in the console sends it.
+// TestDefaults_areThoseThatStay checks that the schema has no other defaults. GitOps tools report a default as a difference if it is in a
+// list, or in an object that may be absent. A form in the console sends such a default.
 func TestDefaults_areThoseThatStay(t *testing.T) {
 	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
 	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",
@@ -188,7 +189,7 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 func TestNumbers_fitTheirType(t *testing.T) {
 	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, path := range unboundedBelow("spec", &spec) {
-		t.Errorf("%s has the format int32, and no maximum", path)
+		t.Errorf("%s has the format int32, but no maximum", path)
 	}
 }
 

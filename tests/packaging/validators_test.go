@@ -21,7 +21,7 @@ func TestValidators(t *testing.T) {
 }
 
 // imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The architecture validator compares
-// labels and node affinity with the images, but a release is tested before its images are pushed.
+// labels and node affinity with the images. However, a release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

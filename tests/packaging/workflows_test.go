@@ -21,7 +21,7 @@ type workflow struct {
 	}
 }
 
-// TestDependabotWatchesEveryFolder fails for a go.mod or a Dockerfile without an entry, and for an entry without such a file.
+// TestDependabotWatchesEveryFolder fails if a go.mod or a Dockerfile has no entry, or an entry has no such file.
 func TestDependabotWatchesEveryFolder(t *testing.T) {
 	config := read[struct {
 		Updates []struct {
@@ -41,14 +41,14 @@ func TestDependabotWatchesEveryFolder(t *testing.T) {
 	for ecosystem, folders := range map[string][]string{"gomod": foldersOf(t, "go.mod"), "docker": foldersOf(t, "*Dockerfile")} {
 		slices.Sort(entries[ecosystem])
 		if got := entries[ecosystem]; !slices.Equal(got, folders) {
-			t.Errorf(".github/dependabot.yml lists for %s\n%s\nbut the folders of the project are\n%s",
+			t.Errorf(".github/dependabot.yml lists for %s\n%s\nbut the directories of the project are\n%s",
 				ecosystem, strings.Join(got, "\n"), strings.Join(folders, "\n"))
 		}
 	}
 }
 
-// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace, and also name the version for
-// readers.
+// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace. Workflows must also name the version
+// for readers.
 func TestActionsArePinnedByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range filesAt(t, workflows) {
@@ -60,7 +60,7 @@ func TestActionsArePinnedByCommit(t *testing.T) {
 	}
 }
 
-// foldersOf returns the folders that contain a file whose name matches a path.Match pattern, as Dependabot writes them.
+// foldersOf returns the directories that contain a file with a name that matches a path.Match pattern, in the form that Dependabot uses.
 func foldersOf(t *testing.T, pattern string) []string {
 	t.Helper()
 	var folders []string
@@ -71,7 +71,7 @@ func foldersOf(t *testing.T, pattern string) []string {
 	return slices.Compact(folders)
 }
 
-// filesAt returns the files in the project whose paths match a path.Match pattern. There must be some.
+// filesAt returns the files in the project with paths that match a path.Match pattern. It fails if there are none.
 func filesAt(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS(inProject()), pattern)
@@ -81,7 +81,7 @@ func filesAt(t *testing.T, pattern string) []string {
 	return files
 }
 
-// filesNamed returns the files in the project whose names match a path.Match pattern, without build results.
+// filesNamed returns the files in the project with names that match a path.Match pattern, without build results.
 func filesNamed(t *testing.T, pattern string) []string {
 	t.Helper()
 	var files []string
