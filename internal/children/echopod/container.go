@@ -18,6 +18,12 @@ const (
 
 	// preStopSeconds gives an image that does not drain its connections enough time for its address to leave the endpoints.
 	preStopSeconds = 5
+
+	// readinessPeriodSeconds bounds how long a pod that runs is not ready: the first probe often comes before the server listens, and the
+	// next one a period later.
+	readinessPeriodSeconds = 1
+	// readinessFailures keeps a pod ready during a pause of its node of up to six seconds.
+	readinessFailures = 6
 )
 
 // Container returns the container that runs the echo server. extra is added to its environment.
@@ -49,7 +55,8 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 // operator's own echo server use the metrics port, where many clients cannot crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
-		return c.WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/livez"))
+		ready := httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)
+		return c.WithReadinessProbe(ready).WithLivenessProbe(httpProbe("/livez"))
 	}
 	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
 		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
