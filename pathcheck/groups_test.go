@@ -77,7 +77,7 @@ func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 func TestGroupNames_areDocumented(t *testing.T) {
 	all, optIn := GroupNames()
 	page := text(t, "../docs/reference/pathcheck.md")
-	_, table, _ := strings.Cut(page, "| group | what its facts say |")
+	_, table, _ := strings.Cut(page, "| group | what its facts describe |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {

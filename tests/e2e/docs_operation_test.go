@@ -59,9 +59,7 @@ var _ = Describe("the documentation for operations", func() {
 				}
 			}
 		})
-		printed := reader.Follow(ctx, slices.Concat(
-			step(support.Documented("docs/reference/must-gather.md", "Any cluster")),
-			step(support.Documented("docs/reference/troubleshooting.md", "Any cluster"))))
+		printed := reader.Follow(ctx, step(support.Documented("docs/reference/must-gather.md", "any cluster")))
 		Expect(printed).To(HaveEach(ContainSubstring("wrote must-gather-")))
 	}, SpecTimeout(10*time.Minute))
 

@@ -27,9 +27,9 @@ var _ = Describe("the status API", func() {
 		awaitMetricsServer(ctx, awaitLeader(ctx))
 		address := forwardDocumented(ctx, "leader="+forward)
 		eventuallyMay(ctx, "list", "echoes", "-n", "default")
-		said := support.Run(ctx, askAt(address, support.Documented(page, "in another terminal")))
+		said := support.Run(ctx, askAt(address, support.Documented(page, "In another terminal")))
 
-		bindings, requests, found := strings.Cut(support.Documented(page, "For diagnostics"), "curl")
+		bindings, requests, found := strings.Cut(support.Documented(page, "To read diagnostics"), "curl")
 		Expect(found).To(BeTrue())
 		support.Run(ctx, bindings)
 		eventuallyMay(ctx, "get", "/diagnostics")
