@@ -51,7 +51,7 @@ type Dependencies struct {
 	Policy policy.Policy
 	// Metrics holds the operator's metrics.
 	Metrics *monitoring.Metrics
-	// Traces creates spans of the reconciles. The zero value creates none.
+	// Traces creates spans for the reconciles. The zero value creates none.
 	Traces tracing.Tracer
 	// Now is the clock.
 	Now func() time.Time
@@ -88,7 +88,7 @@ func (d *Dependencies) Config() children.Config {
 // Echoes returns the Echoes that a condition selects.
 func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
-	if err := d.Client.List(ctx, list); err != nil { // only while the process ends
+	if err := d.Client.List(ctx, list); err != nil { // the process is stopping
 		return nil
 	}
 	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })

@@ -67,8 +67,8 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the Echo's version. The API server responds only with the metadata, which is enough to know what was
-// written: if a webhook also changed the spec, the event starts another reconcile.
+// patch writes a patch and updates the Echo's version. The API server responds only with the metadata. The generation in it shows whether a
+// webhook also changed the spec. If so, the event starts another reconcile.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
 	body, err := json.Marshal(patch)

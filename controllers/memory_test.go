@@ -22,7 +22,7 @@ func TestMemories_listsEach(t *testing.T) {
 	}
 }
 
-// count returns how many memories a type has.
+// count returns the number of memories in a type.
 func count(of, memory reflect.Type) int {
 	n := 0
 	for field := range of.Fields() {

@@ -18,7 +18,7 @@ func EchoChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// SinceStart drops the objects that existed when the process became the leader: each Echo that existed is reconciled anyway.
+// SinceStart drops the objects that existed when the process became the leader, because each Echo that existed is reconciled anyway.
 func SinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }

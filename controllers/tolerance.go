@@ -42,7 +42,7 @@ func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	return failing && now.Sub(since) >= Tolerance
 }
 
-// End ends a series of failures, unless the last reconcile had a transient one. failure is nil if that reconcile succeeded.
+// End ends a series of failures, unless the last reconcile had a transient failure. failure is nil if that reconcile succeeded.
 func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
 		f.Forget(object)

@@ -113,8 +113,8 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure brings a check's CronJob to its desired state, and returns what is known about it and the pods of its runs. A check that is not
-// allowed has no CronJob.
+// ensure brings a check's CronJob to its desired state, and returns what is known about the CronJob and the pods of its runs. A check that
+// is not allowed has no CronJob.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (checks.Runs, error) {
 	seen := checks.Runs{Pods: pods}
 	child, err := desired.Check(echo, check, r.Images)
@@ -142,7 +142,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		}
 	}
 	if echo.Spec.Paused {
-		if cronJob != nil { // it keeps running unchanged
+		if cronJob != nil { // the CronJob keeps running unchanged
 			seen.Hash = cronJob.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
 		}
 		return seen, refused
@@ -166,8 +166,8 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 	return err
 }
 
-// prune deletes the CronJobs of checks that an Echo no longer has, and records which are gone. It asks the API server, because the cache
-// may not yet hold a CronJob that the previous reconcile created.
+// prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It asks the API server, because the
+// cache may not yet hold a CronJob that the previous reconcile created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range checks.Former(echo) {
 		live, err := controllers.ReadChild(ctx, r.Live, desired.CronJob(echo, former))
@@ -196,7 +196,7 @@ func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.R
 	return nil
 }
 
-// Memories returns functions, each of which drops one of the reconciler's memories.
+// Memories returns functions that each drop one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear}
 }

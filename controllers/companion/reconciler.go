@@ -70,7 +70,7 @@ func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*c
 	return view.Owner, plan.Wait, nil
 }
 
-// observe reads from the caches what determines the state of a pod's companion.
+// observe reads from the caches the objects that determine the state of a pod's companion.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopod.CompanionState, error) {
 	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
@@ -104,7 +104,7 @@ func (r *Reconciler) planLive(ctx context.Context, config children.Config, view 
 	}
 	view.Companions = append(view.Companions, *live)
 	plan, err = view.Plan(config, r.Policy, r.Now())
-	if plan.Apply == nil && !plan.None { // the cache does not hold it, so no event may come
+	if plan.Apply == nil && !plan.None { // the cache does not hold the companion, so no event may arrive
 		plan.Wait = controllers.DeletionPeriod
 	}
 	return plan, err
@@ -132,7 +132,7 @@ func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) e
 	return nil
 }
 
-// Memories returns functions, each of which drops one of the reconciler's memories.
+// Memories returns functions that each drop one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes.
+// SetupWithManager registers the reconciler with a manager. A pod is reconciled when the pod, its companion, its Echo or its node changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner,
 		controllers.OwnerOfCompanion); err != nil {
@@ -57,7 +57,7 @@ func (r *Reconciler) podsOnNode(ctx context.Context, node client.Object) []recon
 
 func (r *Reconciler) labeledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
 	list := &corev1.PodList{}
-	if err := r.Labeled.List(ctx, list, which...); err != nil { // only while the process ends
+	if err := r.Labeled.List(ctx, list, which...); err != nil { // the process is stopping
 		return nil
 	}
 	var requests []reconcile.Request

@@ -133,8 +133,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold. The API server rejects that as a conflict if
-// an object of that name exists, and only then does ensure read the object.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. If an object of that name exists, the API
+// server rejects the request as a conflict. Only then does ensure read the object from the API server.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {

@@ -69,7 +69,7 @@ func (l leftovers) observation() status.Observation {
 	return seen
 }
 
-// release removes only the operator's finalizer from an Echo, and reports the end of the Echo.
+// release removes only the operator's finalizer from an Echo, and reports the Echo's last transition.
 func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Transition) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
 	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {

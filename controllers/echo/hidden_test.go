@@ -78,7 +78,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	}
 }
 
-// foundOf returns what a comparison found for each kind: for one kind the given object, for the others any object.
+// foundOf returns the objects that a comparison found: the given object for one kind, and any object for each of the other kinds.
 func foundOf(kind string, found client.Object) []client.Object {
 	var all []client.Object
 	for _, c := range desired.KindsOf(fakecluster.StoredEcho(), nil) {

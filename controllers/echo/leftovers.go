@@ -44,7 +44,7 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 	return left, err
 }
 
-// source is the cache or the API server, from which an Echo's objects are read.
+// source is where an Echo's objects are read from: the cache or the API server.
 type source struct {
 	reader client.Reader
 	child  childReader

@@ -15,7 +15,7 @@ type memory struct {
 	upToDate     queue.UpToDate
 }
 
-// forget drops what is held about an Echo that is gone. It returns the Echo's last transition if no event has reported it.
+// forget drops the state of an Echo that is gone. It returns the Echo's last transition if no event has reported it.
 func (m *memory) forget(echo types.NamespacedName) *ending {
 	m.failures.End(echo, nil)
 	m.expectations.Forget(echo)
@@ -23,7 +23,7 @@ func (m *memory) forget(echo types.NamespacedName) *ending {
 	return m.pending.gone(echo)
 }
 
-// Memories returns functions, each of which drops one of the reconciler's memories.
+// Memories returns functions that each drop one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	m := &r.memory
 	return []func(){m.expectations.Clear, m.upToDate.Clear, m.pending.Clear, m.failures.Clear}

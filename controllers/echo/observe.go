@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 	return seen, errors.Join(err, unreadable)
 }
 
-// listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, not nil, if there are none.
+// listPods returns the pods of an Echo's Deployment, newest first, and its companions. Both are empty, not nil, if there are none.
 func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
 	which client.ListOption) (pods, companions []corev1.Pod, err error) {
 	list := &corev1.PodList{}

@@ -21,7 +21,7 @@ type pendingEvents struct {
 
 type unreportedNews struct {
 	changes []status.Change
-	// generations are the generations in the API server's last responses for the objects that the operator changed.
+	// generations holds the generation of each object that the operator changed, from the API server's last response.
 	generations map[types.UID]int64
 	// unsure holds, by kind, the children as they were before writes that may or may not have taken effect.
 	unsure map[string]client.Object
@@ -37,7 +37,7 @@ type ending struct {
 	transition status.Transition
 }
 
-// news returns what is held about an Echo, which only that Echo's reconcile reads and changes.
+// news returns the unreported changes of an Echo, which only that Echo's reconcile reads and changes.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
@@ -110,7 +110,7 @@ func (u *pendingEvents) releasing(echo *v1.Echo, transition status.Transition, e
 	}
 }
 
-// gone drops what is held about an Echo that is gone, and returns its last transition if it was not reported.
+// gone drops the state of an Echo that is gone, and returns its last transition if it was not reported.
 func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 	news, found := u.Get(echo)
 	if !found {

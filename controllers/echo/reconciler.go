@@ -31,7 +31,7 @@ type Reconciler struct {
 	memory memory
 }
 
-// The rights on children follow from the table of kinds: controllers/zz_generated.rights.go.
+// The rights on children are generated from the table of kinds: controllers/zz_generated.rights.go.
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return response, err
 }
 
-// forget drops what is held about an Echo that is gone.
+// forget drops the state of an Echo that is gone.
 func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
 	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
@@ -96,7 +96,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	return report.Next, failure
 }
 
-// classify returns what the error of a reconcile requires, and nil for nil.
+// classify returns the failure for the error of a reconcile, and nil for nil.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }

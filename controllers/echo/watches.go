@@ -110,7 +110,7 @@ func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 // echoesOnNode returns the Echoes that have pods on a node.
 func (r *Reconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
 	list := &corev1.PodList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{controllers.ByNode: node.GetName()}); err != nil { // only while the process ends
+	if err := r.Client.List(ctx, list, client.MatchingFields{controllers.ByNode: node.GetName()}); err != nil { // the process is stopping
 		return nil
 	}
 	var requests []reconcile.Request

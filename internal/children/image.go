@@ -12,7 +12,7 @@ import (
 type Images struct {
 	// EchoServer is the image of Echoes without spec.image. It is required.
 	EchoServer string
-	// PathCheck is the image of checks. Without it no checks run.
+	// PathCheck is the image of checks. Without it, no checks run.
 	PathCheck string
 }
 
@@ -24,8 +24,8 @@ func (i Images) Of(echo *v1.Echo) string {
 	return i.EchoServer
 }
 
-// FirstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its connections.
-// If a mirror has another name, set EchoServer to that name.
+// FirstParty reports whether an image is the operator's own echo server, in any version. That image is probed over HTTP and drains its
+// connections. If a mirror has another name, set EchoServer to that name.
 func (i Images) FirstParty(image string) bool {
 	return repository(image) == repository(i.EchoServer)
 }

@@ -88,8 +88,8 @@ func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 }
 
 // controllerReference returns a reference that does not block the deletion of the owner. For a reference that does, the admission plugin
-// OwnerReferencesPermissionEnforcement requires a right on the owner's finalizers. The plugin learns the owner's kind up to 30 s after its
-// CustomResourceDefinition was installed.
+// OwnerReferencesPermissionEnforcement requires a right on the owner's finalizers. The plugin learns the owner's kind only up to 30 s after
+// the kind's CustomResourceDefinition was installed.
 func controllerReference(owner metav1.Object, kind schema.GroupVersionKind) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(owner, kind)
 	reference.BlockOwnerDeletion = new(false)

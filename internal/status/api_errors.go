@@ -105,13 +105,13 @@ func forbidden(err error) *Failure {
 // Silent reports whether a failure leaves the status unchanged. It is false for nil.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
-// NameWasTaken reports whether another object has a child's name according to an Echo's status.
+// NameWasTaken reports whether an Echo's status shows that another object has a child's name.
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
 }
 
-// IsApplied reports whether an Echo's spec was applied according to its status, and objects from earlier specs were deleted. The first
+// IsApplied reports whether an Echo's status shows that its spec was applied and that objects from earlier specs were deleted. The first
 // generation has no earlier spec.
 func IsApplied(echo *v1.Echo) bool {
 	if echo.Generation == 1 {

@@ -171,7 +171,7 @@ func isReady(d *appsv1.Deployment, want int32) bool {
 }
 
 // progressing reports whether a change is being rolled out. The Deployment controller completes a rollout only once, and does not start
-// another when the number of replicas changes, so scaling counts as a rollout until the pods are ready.
+// another when the number of replicas changes. Scaling therefore counts as a rollout until the pods are ready.
 func progressing(d *appsv1.Deployment, before *v1.EchoStatus, isOverdue bool) bool {
 	if rolling(d) {
 		return !deadlineExceeded(d)
@@ -198,7 +198,7 @@ func firstRollout(d *appsv1.Deployment) bool {
 }
 
 // overdue reports whether pods have been missing for longer than the progress deadline. The Deployment controller determines that during a
-// rollout, and the operator afterwards.
+// rollout, and the operator determines it afterwards.
 func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)
@@ -207,7 +207,7 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
-// staysOverdue reports whether the deadline was exceeded according to the previous status. That state lasts until the pods are ready or a
+// staysOverdue reports whether the previous status shows that the deadline was exceeded. That state lasts until the pods are ready or a
 // rollout begins: when the deadline passes, Progressing becomes False, which restarts missingSince. Only the reason distinguishes this
 // state from a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {

@@ -31,7 +31,7 @@ const (
 	actionCreateCompanion = "CreateCompanion"
 )
 
-// Transition is a change that an event reports, to an Echo or to a pod that requests a companion.
+// Transition is a change to an Echo, or to a pod that requests a companion. An event reports the change.
 type Transition struct {
 	Reason v1.Reason
 	Action string
@@ -55,7 +55,7 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 }
 
 // routeTransition returns the transition of an Echo's routes, given the previous Degraded condition: Gateways stopped using the routes as
-// they should, or use them again. An Echo that requests no routes has no such transition.
+// specified, or use them as specified again. An Echo that requests no routes has no such transition.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())

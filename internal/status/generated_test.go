@@ -30,7 +30,7 @@ import (
 // generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure is reproducible.
 const generatedReconciles = 500
 
-// clock is the time of the first generated reconcile. The API server keeps only its whole seconds.
+// clock is the time of the first generated reconcile. The API server stores only its whole seconds.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
 // generator generates random states of Echoes, and the observations that reconciles make.
@@ -43,7 +43,7 @@ func newGenerator() generator {
 	return generator{rand.New(rand.NewSource(1)), []string{"", "no", "a. b.\n", "exceeded quota: q", "é", strings.Repeat("é", 20000)}}
 }
 
-// text returns a message from a component, sometimes an empty one and sometimes one that is far too long.
+// text returns a message from a component. Some messages are empty, and some are far too long.
 func (g generator) text() string { return pick(g, g.texts...) }
 
 // pick returns one of several values.
@@ -160,8 +160,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkMessage checks that a message begins with a capital letter or a number, ends with a period unless it is cut, and has no backslashes,
-// because it puts the words of other components in plain quotation marks.
+// checkMessage checks that a message begins with a capital letter or a number, and ends with a period unless it is cut. It has no
+// backslashes, because the words of other components are in plain quotation marks.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {

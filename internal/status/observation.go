@@ -20,7 +20,7 @@ type Observation struct {
 	NoDeployment bool
 	// Unwatched is true if a child lost the label that the watches select it by, so that no event reports its changes.
 	Unwatched bool
-	// Pods are the pods of the Deployment, the newest first.
+	// Pods are the pods of the Deployment, newest first.
 	Pods       []corev1.Pod
 	Companions []corev1.Pod
 	// Nodes are the nodes that run pods, by name.

@@ -124,7 +124,7 @@ func lacksNode(said string) bool {
 	return strings.Contains(said, "no nodes available") || strings.Contains(said, "node affinity/selector") && !temporary
 }
 
-// crashCause returns how a container that should keep running terminated.
+// crashCause returns the cause for a container that terminated although it should keep running.
 func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) cause {
 	said := lastLine(ended.Message)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{

@@ -65,7 +65,7 @@ func PodDiffers(before, after *corev1.Pod) bool {
 	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.Spec.NodeName != after.Spec.NodeName
 }
 
-// SortPods sorts pods by age, the newest first.
+// SortPods sorts pods by age, newest first.
 func SortPods(pods []corev1.Pod) {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
@@ -81,7 +81,7 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// podStates returns the sorted names of pods by state, at most maxPodNames for each state. It never returns nil.
+// podStates returns the sorted names of pods by state, with at most maxPodNames names for each state. It never returns nil.
 func podStates(pods []corev1.Pod) map[string][]string {
 	states := map[string][]string{}
 	for i := range pods {

@@ -19,8 +19,8 @@ const (
 	// takes effect even sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
-	// maxCachedReviews is the maximum number of cached reviews. maxCachedQuestion is the maximum length in bytes of a question whose review
-	// is cached, because clients choose the length.
+	// maxCachedReviews is the maximum number of cached reviews. maxCachedQuestion limits the length in bytes of a question whose review is
+	// cached, because clients choose the length.
 	maxCachedReviews  = 1024
 	maxCachedQuestion = 4096
 )

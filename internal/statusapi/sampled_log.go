@@ -10,7 +10,8 @@ import (
 // logPeriod is the minimum time between two lines of a sampled log.
 const logPeriod = time.Second
 
-// sampledLog writes at most one line per period, with the number of lines that it dropped before. Its methods may be called concurrently.
+// sampledLog writes at most one line per period. The line includes the number of lines that were dropped before it. The methods of
+// sampledLog may be called concurrently.
 type sampledLog struct {
 	log logr.Logger
 

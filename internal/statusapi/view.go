@@ -19,7 +19,7 @@ type echoView struct {
 	Events    []history.Event `json:"events"`
 }
 
-// specView is a summary of a spec. It omits what may be secret: the values of variables, arguments, headers and the body.
+// specView is a summary of a spec. It omits fields that may be secret: the values of variables and headers, the arguments, and the body.
 type specView struct {
 	Replicas int32         `json:"replicas"`
 	Image    string        `json:"image,omitempty"`

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// Soon is the delay of an event that another one usually follows, as a Deployment event follows a pod event. One reconcile then handles
-	// both.
+	// Soon is the delay for an event that is usually followed by another, as a pod event is by a Deployment event. One reconcile then
+	// handles both.
 	Soon = 200 * time.Millisecond
-	// Gathered is the delay of an event that only changes counts, so that a rollout does not write the status for each step of each pod.
+	// Gathered is the delay for an event that only changes counts, so that a rollout does not write the status for each step of each pod.
 	Gathered = 2 * time.Second
 	// ByCompanion is how long an event waits if its pod requests a companion. Unless the companion cannot be created, the companion's own
 	// event arrives earlier.

@@ -172,7 +172,7 @@ func (o *Expectations) gone(echo types.NamespacedName, object types.UID) {
 	}
 }
 
-// Forget drops what is held about an Echo that is gone.
+// Forget drops the state of an Echo that is gone.
 func (o *Expectations) Forget(echo types.NamespacedName) {
 	o.lock.Lock()
 	defer o.lock.Unlock()

@@ -35,7 +35,7 @@ func (g generator) text() string {
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
 }
 
-// annotations returns up to three annotations, nil included.
+// annotations returns up to three annotations, or nil.
 func (g generator) annotations() map[string]string {
 	if g.Intn(3) == 0 {
 		return nil

@@ -33,7 +33,7 @@ func service(echo *v1.Echo, _ children.Config) any {
 		WithSpec(spec)
 }
 
-// setIfGiven sets a field of a Service, unless its value is left to Kubernetes.
+// setIfGiven sets a field of a Service if it has a value. Otherwise, Kubernetes chooses the value.
 func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
 	if value != "" {
 		set(value)

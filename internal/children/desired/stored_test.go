@@ -28,7 +28,7 @@ type stored struct {
 	fields managedfieldstest.TestFieldManager
 }
 
-// testSchema is parsed only once, because that takes as long as many tests.
+// testSchema is parsed only once, because parsing takes as long as many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(testScheme()) })
 
 // serverTypes returns all types that the API server knows, not only the ones that the operator compares.

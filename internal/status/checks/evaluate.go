@@ -143,7 +143,7 @@ func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *me
 	return c
 }
 
-// transitions returns what changed between two statuses of an Echo's checks.
+// transitions returns the transitions between two statuses of an Echo's checks.
 func transitions(before, after []v1.EchoCheckStatus) []status.Transition {
 	var news []status.Transition
 	add := func(reason v1.Reason, format string, args ...any) {

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Of returns the problem that an error of a reconcile reports.
+// Of returns the problem for an error of a reconcile.
 func Of(err error) message.Problem {
 	var invalid *children.InvalidSpecError
 	var taken *children.NameConflictError
@@ -61,7 +61,7 @@ func ofRequest(request *children.RequestError) message.Problem {
 	}
 }
 
-// LacksPermission reports whether the API server rejects a request because the operator lacks the right to it.
+// LacksPermission reports whether the API server rejects a request because the operator lacks a permission.
 func LacksPermission(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") && strings.Contains(err.Error(), " resource ")
 }
