@@ -45,7 +45,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 			g.Expect(stdout).To(BeEmpty())
 			usage, said, found := strings.Cut(stderr, "\n\necho-operator: ")
 			if !found || !strings.Contains(said, c.message) || strings.Count(said, "\n") != 1 {
-				t.Errorf("it does not say in the last line %q: %s", c.message, stderr)
+				t.Errorf("the last line does not contain %q: %s", c.message, stderr)
 			}
 			if !strings.HasPrefix(usage, "Usage:\n  manager") || !strings.Contains(usage+"\n", c.usage) {
 				t.Errorf("the usage is for another command: %s", stderr)
@@ -63,7 +63,7 @@ func TestSettingsThatAreNotValid(t *testing.T) {
 	} {
 		code, stdout, stderr := run(strings.Fields(line)...)
 		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "echo-operator: "+message) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
+			t.Errorf("%q: the exit code is %d, and the output is %q and %q", line, code, stdout, stderr)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
 	}
 	if code := execute([]string{}, getenv, &strings.Builder{}, stderr); code != 1 ||
 		!strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
-		t.Errorf("the exit code is %d, and it printed %q", code, stderr)
+		t.Errorf("the exit code is %d, and the output is %q", code, stderr)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestHelp(t *testing.T) {
 	} {
 		code, stdout, stderr := run(strings.Fields(line)...)
 		if code != 0 || stderr != "" {
-			t.Errorf("%s: the exit code is %d, and it printed %q", line, code, stderr)
+			t.Errorf("%s: the exit code is %d, and the output is %q", line, code, stderr)
 		}
 		for _, text := range want {
 			NewWithT(t).Expect(stdout).To(ContainSubstring(text), "%s", line)
@@ -103,7 +103,7 @@ func TestVersion(t *testing.T) {
 	for _, argument := range []string{"version", "--version"} {
 		code, stdout, stderr := run(argument)
 		if code != 0 || stderr != "" || !regexp.MustCompile(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`).MatchString(stdout) {
-			t.Errorf("%s: the exit code is %d, and it printed %q and %q", argument, code, stdout, stderr)
+			t.Errorf("%s: the exit code is %d, and the output is %q and %q", argument, code, stdout, stderr)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestCRDIsTheFileThatIsInstalled(t *testing.T) {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	code, stdout, stderr := run("crd")
 	if code != 0 || stderr != "" || stdout != string(want) || !strings.Contains(stdout, "kind: CustomResourceDefinition") {
-		t.Errorf("the exit code is %d, and it printed %d bytes and %q", code, len(stdout), stderr)
+		t.Errorf("the exit code is %d, and the output is %d bytes and %q", code, len(stdout), stderr)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 		stderr := &strings.Builder{}
 		code := execute([]string{command}, func(string) string { return "" }, brokenPipe{}, stderr)
 		if code != 1 || stderr.String() != "echo-operator: broken pipe\n" {
-			t.Errorf("%s: the exit code is %d, and it printed %q", command, code, stderr)
+			t.Errorf("%s: the exit code is %d, and the output is %q", command, code, stderr)
 		}
 	}
 }

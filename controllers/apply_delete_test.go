@@ -74,9 +74,9 @@ func TestDeleteChild(t *testing.T) {
 	}
 	g.Expect(remove(going)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
-	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(Satisfy(apierrors.IsNotFound), "one that is gone")
+	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(Satisfy(apierrors.IsNotFound), "a Service that is gone")
 	w.Fail = func(string) error { return errors.New("no") }
-	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(MatchError(ContainSubstring("ns/x")), "one that cannot be deleted")
+	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(MatchError(ContainSubstring("ns/x")), "a failed deletion")
 }
 
 func TestDeleteCompanionIgnoresOneThatIsBeingDeletedOrGone(t *testing.T) {

@@ -72,7 +72,7 @@ func TestReconciler_podSecurity(t *testing.T) {
 	r := &Reconciler{Dependencies: w.Dependencies}
 	_, err = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
-		t.Errorf("it wrote %v: %v", w.Writes, err)
+		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestReconciler_unknownGroup(t *testing.T) {
 	r := &Reconciler{Dependencies: w.Dependencies}
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
-		t.Errorf("it wrote %v: %v", w.Writes, err)
+		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
 		reconcile.TerminalError(nil)) ||
 		!slices.Contains(w.Writes, "delete x-path") {
-		t.Errorf("it wrote %v, and returned %v", w.Writes, err)
+		t.Errorf("the reconcile wrote %v, and returned %v", w.Writes, err)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
 	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
-		t.Errorf("it wrote %v, and the status names %v", writes, named)
+		t.Errorf("the reconcile wrote %v, and the status names %v", writes, named)
 	}
 }
 
@@ -159,6 +159,6 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	r := &Reconciler{Dependencies: w.Dependencies}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {
-		t.Errorf("it returned %v", err)
+		t.Errorf("the reconcile returned %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func TestReconciler_tryRun(t *testing.T) {
 				got = remedy.Of(err).Text
 			}
 			if got != c.want || !slices.Equal(tried, c.tried) {
-				t.Errorf("it tried %v: %s", tried, got)
+				t.Errorf("the dry runs tried %v: %s", tried, got)
 			}
 		})
 	}

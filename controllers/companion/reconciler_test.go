@@ -42,7 +42,7 @@ func TestACompanionThatTheCacheDoesNotHoldIsNotCreatedAgain(t *testing.T) {
 	w := fakecluster.NewLate(t, cached, append([]client.Object{fakecluster.CompanionPod(t)}, cached...))
 	result, err := reconciler(w).Reconcile(t.Context(), webRequest)
 	if err != nil || w.Writes != nil || result.RequeueAfter != controllers.DeletionPeriod {
-		t.Errorf("it wrote %v, %+v, %v", w.Writes, result, err)
+		t.Errorf("the reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 }
 

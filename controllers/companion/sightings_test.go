@@ -132,6 +132,6 @@ func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
 	}
 	w.Fail = func(string) error { return nil }
 	if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 || len(w.Writes) != 3 {
-		t.Errorf("it wrote %v: %+v, %v", w.Writes, result, err)
+		t.Errorf("the reconcile wrote %v: %+v, %v", w.Writes, result, err)
 	}
 }

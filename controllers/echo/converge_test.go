@@ -26,7 +26,7 @@ func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
 		w := fakecluster.New(t, fakecluster.StoredEcho(c.change))
 		_, err := reconciler(w).converge(t.Context(), w.Current(t))
 		if w.Writes != nil || c.refused != errors.As(err, new(*children.InvalidSpecError)) {
-			t.Errorf("%s: it wrote %v: %v", name, w.Writes, err)
+			t.Errorf("%s: the reconcile wrote %v: %v", name, w.Writes, err)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestTheFinalizerIsWrittenBeforeAnythingIsCreated(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).converge(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	if want := []string{"patch x", "apply Service", "apply Deployment", "apply PodDisruptionBudget"}; !slices.Equal(w.Writes, want) {
-		t.Errorf("it wrote %v", w.Writes)
+		t.Errorf("the reconcile wrote %v", w.Writes)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestReconcile_failureIsInStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.FailOn("apply Service", errors.New("no"))
-	g.Expect(failing(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred(), "it is hidden from the queue")
+	g.Expect(failing(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred(), "the failure is hidden from the queue")
 	got := w.Current(t).Status
 	g.Expect(got.Phase).To(Equal(v1.PhaseWarning))
 	g.Expect(got.Conditions[0].Reason).To(Equal(v1.ReasonApplyFailed.String()))

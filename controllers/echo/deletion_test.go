@@ -37,10 +37,10 @@ func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
 	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Equal(w.Writes, []string{"delete x", "patch status"}) {
-		t.Errorf("at first it wrote %v, %+v, %v", w.Writes, result, err)
+		t.Errorf("the first reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 	if result, err = reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != 0 || !gone(t, w) {
-		t.Errorf("then it wrote %v, %+v, %v", w.Writes, result, err)
+		t.Errorf("the second reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 	NewWithT(t).Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested"), HavePrefix("Normal Deleted")))
 }
@@ -94,7 +94,7 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, companion})
 	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Contains(w.Writes, "delete "+companion.Name) || gone(t, w) {
-		t.Errorf("it wrote %v, %+v, %v", w.Writes, result, err)
+		t.Errorf("the reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
 		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		g.Expect(gone(t, w)).To(Equal(c.released), name)
 		if got := w.Events(); c.released != slices.ContainsFunc(got, func(event string) bool { return strings.Contains(event, "are kept") }) {
-			t.Errorf("%s: it sent %q", name, got)
+			t.Errorf("%s: the reconcile sent %q", name, got)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 		w := fakecluster.NewLate(t, cached, []client.Object{echo, pod})
 		if result, err := reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod ||
 			gone(t, w) {
-			t.Errorf("%s: it wrote %v, %+v, %v", name, w.Writes, result, err)
+			t.Errorf("%s: the reconcile wrote %v, %+v, %v", name, w.Writes, result, err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 			w.FailOn(write, fakecluster.ErrRefused)
 			_, err := failing(w).reconcile(t.Context(), w.Current(t))
 			g.Expect(err).To(MatchError(fakecluster.ErrRefused))
-			g.Expect(w.Writes).To(BeComparableTo(append(slices.Clone(all[:i+1]), "patch status")), "what was written")
+			g.Expect(w.Writes).To(BeComparableTo(append(slices.Clone(all[:i+1]), "patch status")), "the writes")
 			got := meta.FindStatusCondition(w.Current(t).Status.Conditions, v1.ConditionDegraded)
 			if got == nil || got.Status != metav1.ConditionTrue || got.Reason != "ApplyFailed" || !strings.Contains(got.Message, `refused". The operator retries automatically.`) {
 				t.Errorf("the status says %+v", got)
@@ -72,7 +72,7 @@ func TestAFailureIsNotReportedAtOnce(t *testing.T) {
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
 	if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) ||
 		!slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
-		t.Errorf("it wrote %v: %v", w.Writes, err)
+		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	NewWithT(t).Expect(reads).To(ContainElement("API server: get *v1.Deployment"))
 	for i, read := range reads {
 		if _, err := reconcileWithout(t, i+1); !errors.Is(err, fakecluster.ErrRefused) {
-			t.Errorf("read %d, %s: it returned %v", i+1, read, err)
+			t.Errorf("read %d, %s: the reconcile returned %v", i+1, read, err)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestEachReadOfADeletionThatFails(t *testing.T) {
 			current := w.Current(t)
 			w.FailRead(i + 1)
 			if _, err := reconciler(w).reconcile(t.Context(), current); !errors.Is(err, fakecluster.ErrRefused) || w.Writes != nil || gone(t, w) {
-				t.Errorf("it wrote %v: %v", w.Writes, err)
+				t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestEachWriteOfADeletionThatFails(t *testing.T) {
 		}
 		if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) ||
 			!slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
-			t.Errorf("write %d: it wrote %v: %v", i+1, w.Writes, err)
+			t.Errorf("write %d: the reconcile wrote %v: %v", i+1, w.Writes, err)
 		}
 		NewWithT(t).Expect(w.Events()).To(BeNil(), "write %d", i+1)
 	}
@@ -166,7 +166,7 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 		}
 		for _, event := range w.Events() { // an event may report that deletion began
 			if strings.HasPrefix(event, "Normal Deleted ") {
-				t.Errorf("%s: it sent %q", name, event)
+				t.Errorf("%s: the reconcile sent %q", name, event)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
 	g.Expect(r.History.Reconciles()[request.NamespacedName].Error).To(BeEmpty())
 	r.Client = fakecluster.New(t).Server
 	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Reconciles()) != 0 {
-		t.Errorf("it keeps %v for an Echo that is gone: %+v, %v", r.History.Reconciles(), result, err)
+		t.Errorf("the history keeps %v for an Echo that is gone: %+v, %v", r.History.Reconciles(), result, err)
 	}
 }
 
@@ -198,6 +198,6 @@ func TestReconcile_errorIsRemembered(t *testing.T) {
 	r := reconciler(w)
 	_, err := r.Reconcile(t.Context(), request)
 	if got := r.History.Reconciles()[request.NamespacedName].Error; err == nil || got != err.Error() {
-		t.Errorf("it keeps %q of %v", got, err)
+		t.Errorf("the history keeps %q, not %v", got, err)
 	}
 }

@@ -100,7 +100,7 @@ func TestReconciler_forgetsComparisonBeforeCreate(t *testing.T) {
 	r.memory.upToDate.Record(fakecluster.StoredEcho(), children.Config{}, make([]client.Object, len(desired.Kinds())))
 	w.Fail = func(write string) error {
 		if r.memory.upToDate.Lacks(fakecluster.StoredEcho(), "Service") {
-			t.Errorf("%s: the comparison says that there is none", write)
+			t.Errorf("%s: the last comparison is not forgotten", write)
 		}
 		return nil
 	}

@@ -31,14 +31,14 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 		g.Expect(u.add(x, status.Observation{Changes: step.made})).To(HaveLen(step.want), "step %d", i)
 	}
 	u.done(x)
-	g.Expect(u.add(x, status.Observation{Changes: change(2)})).To(BeNil(), "what was reported is reported again")
+	g.Expect(u.add(x, status.Observation{Changes: change(2)})).To(BeNil(), "a reported change is reported again")
 	g.Expect(u.add(x, status.Observation{Changes: change(3)})).To(HaveLen(1), "another change is not reported")
 	other := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)})
 	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
 	end := u.gone(x)
 	g.Expect(end).To(BeNil())
 	_, kept := u.Get(x)
-	g.Expect(kept).To(BeFalse(), "of an Echo that is gone")
+	g.Expect(kept).To(BeFalse(), "the state of an Echo that is gone is kept")
 }
 
 func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {

@@ -43,7 +43,7 @@ func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
 	r.memory.expectations.Begin(version("1"), r.Now())
 	r.memory.expectations.Wrote(key, version("1"), version("2"), r.Now())
 	r.memory.expectations.End(key)
-	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).NotTo(BeZero(), "it does not wait for the write")
+	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).NotTo(BeZero(), "the next reconcile does not wait for the write")
 	g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
 	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).To(BeZero())
 }

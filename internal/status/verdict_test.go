@@ -196,7 +196,7 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 			}
 			echo.Status = got
 			if again := EvaluateDeletion(echo, Observation{}, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
-				t.Errorf("it is reported again: %+v", again)
+				t.Errorf("the deletion is reported again: %+v", again)
 			}
 			if report.Transitions[0].Note == message ||
 				slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {

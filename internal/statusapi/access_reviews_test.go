@@ -105,7 +105,7 @@ func TestAnAnswerIsKeptForATime(t *testing.T) {
 			g.Expect(kept).To(Equal(c.wanted > 0), name)
 			time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
 			if ask() != 2 && c.wanted > 0 {
-				t.Errorf("%s: it is kept for longer than %s", name, c.wanted)
+				t.Errorf("%s: the review is cached for longer than %s", name, c.wanted)
 			}
 		})
 	}

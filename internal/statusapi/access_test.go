@@ -101,10 +101,10 @@ func TestAccess(t *testing.T) {
 				t.Errorf("the status is %d, and the request is passed on: %t", out.Code, passed)
 			}
 			if c.message != "" && !strings.HasPrefix(message(t, out), c.message) {
-				t.Errorf("it says %s", out.Body)
+				t.Errorf("the message is %s", out.Body)
 			}
 			if challenged := out.Header().Get("WWW-Authenticate") == "Bearer"; challenged != (c.status == http.StatusUnauthorized) {
-				t.Errorf("it asks for a token: %t", challenged)
+				t.Errorf("the response asks for a token: %t", challenged)
 			}
 		})
 	}

@@ -89,21 +89,21 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 			return ok
 		}
 		if !accepted() {
-			t.Fatal("it is not accepted at first")
+			t.Fatal("the good token is not accepted at first")
 		}
 		flood(t, tokens, "a")
 		if _, ok, err := tokens.AuthenticateToken(t.Context(), "good-2"); ok || !errors.Is(err, errTooManyReviews) {
 			t.Errorf("a new token is accepted: %t, %v", ok, err)
 		}
 		if !accepted() {
-			t.Error("it is not accepted during the flood")
+			t.Error("the good token is not accepted during the flood")
 		}
 		api.revoked.Store(true)
 		if accepted() {
-			t.Error("it is accepted after it was revoked")
+			t.Error("the good token is accepted after its revocation")
 		}
 		if accepted() || api.asked.Load() != reviewBurst+2 { // the token is no longer known
-			t.Errorf("after it was revoked, there were %d reviews", api.asked.Load())
+			t.Errorf("after the revocation, there were %d reviews", api.asked.Load())
 		}
 	})
 }

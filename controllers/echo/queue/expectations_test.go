@@ -116,7 +116,7 @@ func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	p.write("1", "2")
 	p.End(p.key)
 	if p.Begin(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {
-		t.Error("it waits for what was written for an earlier Echo")
+		t.Error("the reconcile waits for the writes for an earlier Echo")
 	}
 }
 

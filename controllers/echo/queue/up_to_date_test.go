@@ -23,7 +23,7 @@ func TestComparison_holdsOnlyWhatWasCompared(t *testing.T) {
 		return []client.Object{service, nil}
 	}
 	last := comparisonOf(fakecluster.StoredEcho(), config, found())
-	NewWithT(t).Expect(last.equal(comparisonOf(fakecluster.StoredEcho(), config, found()))).To(BeTrue(), "it was compared")
+	NewWithT(t).Expect(last.equal(comparisonOf(fakecluster.StoredEcho(), config, found()))).To(BeTrue(), "the same objects differ")
 	for name, c := range map[string]struct {
 		echo   *v1.Echo
 		config children.Config
@@ -40,7 +40,7 @@ func TestComparison_holdsOnlyWhatWasCompared(t *testing.T) {
 			children.Config{Images: config.Images, TLS: children.TLSProfile{Ciphers: []string{"c"}}}, found()},
 	} {
 		if last.equal(comparisonOf(c.echo, c.config, c.found)) {
-			t.Errorf("%s: it was not compared", name)
+			t.Errorf("%s: the change goes unnoticed", name)
 		}
 	}
 }

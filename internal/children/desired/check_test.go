@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 		*spec.JobTemplate.Spec.BackoffLimit != 0 {
 		t.Errorf("got %+v", spec)
 	}
-	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "it would delete the pod, and the verdict with it")
+	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "a deadline of the Job would delete the pod, and the verdict with it")
 	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
 	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--own-service=http://web.ns.svc",
 		"--address=192.0.2.1:8443", "--groups=client,tls",
@@ -115,7 +115,7 @@ func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return s.Matches(pod)
 	}
-	g.Expect(matches(&policy.PodSelector)).To(BeFalse(), "it denies the egress of the check")
+	g.Expect(matches(&policy.PodSelector)).To(BeFalse(), "the policy denies the egress of the check")
 	g.Expect(policy.Ingress).To(HaveLen(2))
 	rule := policy.Ingress[1]
 	if !matches(rule.From[0].PodSelector) || rule.From[0].NamespaceSelector != nil || rule.Ports[0].Port.IntVal != echo.Spec.Port {
@@ -130,9 +130,9 @@ func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 	echo := checked()
 	job := cronJob(t, echo)
 	pod := corev1.Pod{ObjectMeta: job.Spec.JobTemplate.Spec.Template.ObjectMeta, Spec: *podOf(job)}
-	g.Expect(labels.SelectorFromSet(children.SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects it")
+	g.Expect(labels.SelectorFromSet(children.SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects the pod")
 	if own, companions := echopod.SplitPods([]corev1.Pod{pod}); len(own)+len(companions) > 0 {
-		t.Error("it counts as a pod of the Echo")
+		t.Error("the check's pod counts as a pod of the Echo")
 	}
 	g.Expect(CheckOf(&pod)).To(Equal("path"))
 	g.Expect(children.EchoOf(&pod)).To(Equal("web"))
@@ -184,7 +184,7 @@ func TestCheckWithoutURLOrEchoServers(t *testing.T) {
 		t.Errorf("the arguments are %q", args)
 	}
 	if echo.Spec.Replicas = new(int32(0)); !*cronJob(t, echo).Spec.Suspend {
-		t.Error("it runs without echo servers")
+		t.Error("the check runs without echo servers")
 	}
 }
 

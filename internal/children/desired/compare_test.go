@@ -144,7 +144,7 @@ func TestWhatOthersAddStays(t *testing.T) {
 			changed := s.live(t)
 			s.expectMatch(t, child, true)
 			if got, err := testSchema().Compare(child, changed); err != nil || !got.Renamed.Empty() {
-				t.Errorf("it mistakes %v for the operator's: %v", got.Renamed, err)
+				t.Errorf("Compare mistakes %v for the operator's: %v", got.Renamed, err)
 			}
 			s.repair(t, child)
 			expectSameSpec(t, changed, s.live(t))

@@ -98,6 +98,6 @@ func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)
 	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
-	g.Expect(testSchema().Compare(child, live)).Error().To(HaveOccurred(), "Compare hides it")
-	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides it")
+	g.Expect(testSchema().Compare(child, live)).Error().To(HaveOccurred(), "Compare hides the error")
+	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides the error")
 }

@@ -49,14 +49,14 @@ func TestWhereACompanionRuns(t *testing.T) {
 	}
 	match := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
 	if pod.Spec.NodeName != "" || match.Key != "metadata.name" || !slices.Equal(match.Values, []string{"n"}) {
-		t.Errorf("it is placed by %+v", match)
+		t.Errorf("the companion is placed by %+v", match)
 	}
 	if !slices.Equal(pod.Spec.Tolerations, owner.Spec.Tolerations) || len(pod.Spec.TopologySpreadConstraints) != 0 ||
 		pod.Spec.PriorityClassName != "" {
-		t.Errorf("it is scheduled by %+v", pod.Spec)
+		t.Errorf("the companion is scheduled by %+v", pod.Spec)
 	}
 	if pod.Annotations[safeToEvict] != "true" {
-		t.Error("it would keep a node alive")
+		t.Error("the companion prevents the removal of a node")
 	}
 }
 
@@ -68,9 +68,9 @@ func TestWhatACompanionRuns(t *testing.T) {
 		env[e.Name] = e.Value
 	}
 	if server.Image != echo.Spec.Image || server.Ports[0].ContainerPort != echo.Spec.Port || env["ECHO_RESPONSE_STATUS"] != "503" {
-		t.Errorf("it runs %+v", server)
+		t.Errorf("the companion runs %+v", server)
 	}
-	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "it seems to be behind a Service")
+	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "the companion seems to be behind a Service")
 }
 
 func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
@@ -96,5 +96,5 @@ func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
 		e.Spec.PodLabels = v1.Labels{"a": "b"}
 	}))
 	hash := before.Annotations[v1.AppliedHashAnnotation]
-	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "it is replaced unnecessarily")
+	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "the companion is replaced unnecessarily")
 }

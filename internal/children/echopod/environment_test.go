@@ -27,7 +27,7 @@ func TestEnvironment(t *testing.T) {
 	g.Expect(valueOf(env, "ECHO_HTTP_ADDR")).To(Equal(":9"), "the Echo's value must take precedence")
 	echo.Spec.Env = nil
 	g.Expect(valueOf(environment(echo, true, nil), "ECHO_HTTP_ADDR")).To(Equal(":9000"))
-	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "an image that does not know it")
+	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "another image gets ECHO_HTTP_ADDR")
 }
 
 // TestServerEnvironment checks that only fields other than the defaults become variables, so that other Echoes' pods do not change.
