@@ -6,18 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// The memory that connections and requests hold, in bytes. TestFloods measures whether the totals are large enough.
+// These constants are the memory, in bytes, that connections and requests hold. TestFloods measures whether the totals are large enough.
 const (
 	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header and a short body.
 	Cost = 24 << 10
 	// TLSConnectionCost is the memory that a TLS connection holds.
 	TLSConnectionCost = Cost + 40<<10
-	// http2Cost is the memory that an HTTP/2 connection holds in addition: receive windows, frames, and includedStreams requests. It does not
+	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests. It does not
 	// include the header that net/http decodes.
 	http2Cost = 136 << 10
 	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection includes.
 	includedStreams = 4
-	// RequestCost is the memory that each further request holds, in addition to its header and its body.
+	// RequestCost is the memory that each further request holds in addition to its header and its body.
 	RequestCost = 16 << 10
 	// IncludedHeader is the size of the header that the cost of a connection or request includes.
 	IncludedHeader = 4 << 10
@@ -32,7 +32,7 @@ const (
 	unlimitedMemory = 512 << 20
 )
 
-// OverBudget is the reason for a rejection because of the budget.
+// OverBudget is the reason that clients get for a rejection because of the budget.
 const OverBudget = "the server has used up its memory budget: try again later"
 
 // Budget bounds the bytes that connections and requests hold, so that the process stays below its memory limit no matter what clients send.

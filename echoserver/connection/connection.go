@@ -15,7 +15,7 @@ import (
 // PlainText is the media type of plain text.
 const PlainText = "text/plain; charset=utf-8"
 
-// The reasons for rejections because of a limit.
+// These constants are the reasons for rejections because of a limit.
 const (
 	LimitConnections = "connections" // too many connections
 	LimitHeader      = "header"      // too long, or with too many fields
@@ -28,7 +28,7 @@ var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was reje
 // Bounds holds the limits and counters that all connections to the public ports share.
 type Bounds struct {
 	Budget *Budget
-	// OpenConnections is the number of connections.
+	// OpenConnections is the number of open connections.
 	OpenConnections *atomic.Int64
 	// Reporter counts the requests that are rejected because of a limit, and reports the requests that net/http rejects.
 	Reporter       *rejections.Reporter
@@ -88,7 +88,7 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is the http.Server.ConnContext function that lets handlers find a request's connection.
+// WithConnection is the callback for http.Server.ConnContext. It lets handlers find a request's connection.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -119,7 +119,7 @@ func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	return c.header.names(), true
 }
 
-// BeginStream counts an HTTP/2 request in progress. It returns whether the cost of the connection includes the request.
+// BeginStream counts an HTTP/2 request in progress. It returns true if the cost of the connection includes the request.
 func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
 
 // EndStream undoes BeginStream.
@@ -132,7 +132,7 @@ func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includ
 // EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
-// TrackState is the http.Server.ConnState function. When an HTTP/1 connection becomes idle, the next header begins.
+// TrackState is the callback for http.Server.ConnState. When an HTTP/1 connection becomes idle, the next header begins.
 func TrackState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
 		c.releaseHeader()
@@ -150,8 +150,8 @@ func (c *Connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side; the server can still read from the client. net/http and WebSockets call it before they close a
-// connection whose client may be sending. Otherwise a reset could make the client lose the end of the response.
+// CloseWrite closes the sending side; the server can still read from the client. net/http and WebSockets call CloseWrite before they close
+// a connection on which the client may still be sending. Otherwise, a reset could make the client lose the end of the response.
 func (c *Connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestConnection_rejectedEnds checks that nothing more is read from a rejected connection, even if memory for it becomes available later.
+// TestConnection_rejectedEnds checks that the server reads no more data from a rejected connection, even if memory becomes available later.
 // After its check for HTTP/2, net/http reads again, and would mistake the frames for a request line.
 func TestConnection_rejectedEnds(t *testing.T) {
 	near, far := net.Pipe()

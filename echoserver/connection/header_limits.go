@@ -10,13 +10,13 @@ import (
 const (
 	// DefaultHeaderBytes is the default maximum size of a header, in bytes. Login cookies are often larger than 16 KiB.
 	DefaultHeaderBytes = 32 << 10
-	// leastHeaderBytes is the lower bound of the setting.
+	// leastHeaderBytes is the lower bound of the max-header-bytes setting.
 	leastHeaderBytes = 8 << 10
-	// MostHeaderBytes is the upper bound of the setting.
+	// MostHeaderBytes is the upper bound of the max-header-bytes setting.
 	MostHeaderBytes = 64 << 10
 	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is larger,
-	// net/http closes the connection and thereby ends all its streams. Up to that size, the handler rejects only the request with the large
-	// header.
+	// net/http closes the connection and thereby ends all its streams. If a header exceeds only the maximum size, the handler rejects only the
+	// request with this header.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100
@@ -77,7 +77,7 @@ func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 // separators is the length, in bytes, of the characters that HTTP/1.1 writes between a field's name and value, and after the value.
 const separators = len(": \r\n")
 
-// FieldsSize returns the size of fields, and the name of the longest one, truncated to maxLoggedField.
+// FieldsSize returns the size of fields, and the name of the longest field, truncated to maxLoggedField.
 func FieldsSize(fields http.Header) (size HeaderSize, longestField string) {
 	longest := 0
 	for name, values := range fields {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// EvictingSet limits the number of connections. It closes the oldest one to make room for a new one: otherwise clients that keep a few
-// connections open for a long time could lock out all others.
+// EvictingSet limits the number of connections. It closes the oldest connection to make room for a new one. Otherwise, clients that keep
+// connections open for a long time could lock out all other clients.
 type EvictingSet struct {
 	// Limit is the maximum number of connections.
 	Limit int
@@ -18,7 +18,7 @@ type EvictingSet struct {
 	open  []net.Conn // the oldest first
 }
 
-// Add adds a connection, and closes the oldest one if there are too many.
+// Add adds a connection, and closes the oldest connection if there are too many.
 func (s *EvictingSet) Add(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -41,7 +41,7 @@ type rawHeader struct {
 // restart begins the next header of a connection.
 func (h *rawHeader) restart() {
 	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
-	if cap(data) > IncludedHeader { // the cost of an idle connection does not include it
+	if cap(data) > IncludedHeader { // the cost of an idle connection does not include so much data
 		data = nil
 	}
 	*h = rawHeader{data: data, begun: true, isPartial: true, held: h.held, isHeld: h.isHeld}
@@ -146,7 +146,7 @@ func (h *rawHeader) names() []string {
 	return names
 }
 
-// size returns the sizes of what has been read. If the beginning of the header is unknown, the size has no request line.
+// size returns the sizes of the part that has been read. If the beginning of the header is unknown, the size has no request line.
 func (h *rawHeader) size() HeaderSize {
 	// without the request line, Host and the empty line
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}

@@ -74,6 +74,6 @@ func TestPrefaceOfHTTP2(t *testing.T) {
 		rest += string(h.add([]byte{c}))
 	}
 	if !h.isPreface() || rest != "SM\r\n\r\nframes" {
-		t.Errorf("the preface is recognised: %t, the rest is %q", h.isPreface(), rest)
+		t.Errorf("the preface is recognized: %t, the rest is %q", h.isPreface(), rest)
 	}
 }

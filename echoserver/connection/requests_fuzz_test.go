@@ -100,7 +100,7 @@ func describe(r *http.Request) (string, error) {
 	return fmt.Sprintf("%s %s %q\n", r.Method, r.RequestURI, body), err
 }
 
-// exchanged describes what happened on a connection.
+// exchanged describes the requests and responses on a connection.
 type exchanged struct {
 	handled             []string // by handlers
 	responses, reported int

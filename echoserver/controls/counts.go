@@ -38,8 +38,9 @@ func NewCounts() *Counts {
 	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
 }
 
-// key identifies a request and its retries: by the X-Request-Id, which proxies preserve when they retry, or else by method, path, query and
-// client. The key is a hash because a query can be long. number is the number of the fault.
+// key returns the same key for a request and its retries. The key depends on the X-Request-Id, which proxies preserve when they retry.
+// Without that header, the key depends on method, path, query and client. The key is a hash because a query can be long. number is the
+// number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {
@@ -48,7 +49,7 @@ func (c *Counts) key(r *http.Request, number int, client func(*http.Request) str
 	return c.Hash(append(parts, strconv.Itoa(number))...)
 }
 
-// Hash returns the key of some texts.
+// Hash returns a key for several strings.
 func (c *Counts) Hash(parts ...string) uint64 {
 	var hash maphash.Hash
 	hash.SetSeed(c.seed)

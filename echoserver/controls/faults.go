@@ -83,7 +83,7 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
 }
 
-// chosen returns the controls with a delay chosen from its range.
+// chosen returns the controls with a random delay from the range of delays.
 func (c *Chooser) chosen(desired Controls) Controls {
 	if desired.delayUpTo > desired.Delay {
 		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
@@ -91,7 +91,7 @@ func (c *Chooser) chosen(desired Controls) Controls {
 	return desired
 }
 
-// plain returns the defaults for a request whose controls do not apply. Caches must not store its response either.
+// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to such a request either.
 func (c Controls) plain(of requested) Controls {
 	c.Headers = withoutCaching(c.Headers)
 	c.requested = of
@@ -108,7 +108,8 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes a request's controls that define a fault. It returns an error if they contradict each other.
+// checkRequestedFault completes the controls with which a request defines a fault. It returns an error if the controls contradict each
+// other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
 		return errors.New("connection reset sends no response, so it excludes status")
@@ -117,7 +118,7 @@ func (c *Controls) checkRequestedFault() error {
 		c.Status = http.StatusServiceUnavailable
 	}
 	if c.requests("percentage") && len(c.requested.names) == 1 {
-		return errors.New("percentage is the share of requests to which other controls apply, such as status=503; there are no others")
+		return errors.New("percentage requires another control, such as status=503: it is the share of requests to which that control applies")
 	}
 	return nil
 }

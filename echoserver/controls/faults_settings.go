@@ -42,7 +42,7 @@ func ParseFaults(text string) ([]Fault, error) {
 	return faults, nil
 }
 
-// parseFault parses a fault. Errors begin with the rest of the field's path, and a colon.
+// parseFault parses a fault. Errors begin with the rest of the field's path, followed by a colon.
 func parseFault(data []byte) (Fault, error) {
 	var s faultSetting
 	if err := decodeStrictly(data, &s); err != nil {

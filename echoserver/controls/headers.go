@@ -32,7 +32,7 @@ func parseHeader(text string, policy Policy) (Header, error) {
 }
 
 // splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is part
-// of the value. splitHeaders returns lists that are too large unchanged, because addHeaders rejects them.
+// of the value. splitHeaders does not split lists that are too large, because addHeaders rejects them.
 func splitHeaders(lists []string) []string {
 	text := strings.Join(lists, ",")
 	if len(text) > maxSetBytes {

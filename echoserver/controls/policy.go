@@ -79,8 +79,9 @@ func isLocalPath(location string) bool {
 }
 
 // isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks and
-// frameworks act upon names that also begin with X-, and no list of these names is complete. They nearly always have several words after
-// X-, such as X-Accel-Redirect. So isOwnName accepts a single word that is not known, and any words after one of a few prefixes.
+// frameworks act upon names that also begin with X-, and no list of these names is complete. Such names nearly always have several words
+// after X-, such as X-Accel-Redirect. Therefore, isOwnName accepts a single word that is not known, and any words after one of a few
+// prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {

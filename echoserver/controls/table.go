@@ -9,7 +9,7 @@ import (
 // control is a row of the table of controls.
 type control struct {
 	name string
-	// set sets the control to the request's values, as far as the policy allows. set is nil if a request cannot set the control.
+	// set sets the control to the request's values if the policy allows them. set is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
 	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise it returns
 	// nil.

@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if length := len(Safe.Vary()) + len(",Accept-Encoding"); length > 128 {
-		t.Errorf("nginx would not cache: Vary has %d bytes", length)
+		t.Errorf("nginx would not cache the response: Vary has %d bytes", length)
 	}
 	if got := requestable(); !strings.HasPrefix(got, "status, delay, set-header, ") || !strings.HasSuffix(got, " and "+last) {
 		t.Errorf("a request can set %s; the last row is %s", got, last)

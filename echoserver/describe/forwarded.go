@@ -16,7 +16,7 @@ type ForwardedPair struct {
 }
 
 const (
-	// maxChain is the maximum number of elements that are shown of a forwarding header.
+	// maxChain is the maximum number of shown elements of a forwarding header.
 	maxChain = 100
 	// maxParametersOfElement is the maximum number of parameters of an element. The RFC defines four.
 	maxParametersOfElement = 16

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Identity describes the server's pod and where it runs. The operator sets its environment variables. The response includes no other
-// variables.
+// Identity describes the server's pod and node. Its values are from environment variables that the operator sets. The response includes no
+// other variables.
 type Identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
@@ -22,7 +22,7 @@ type Identity struct {
 // InfoPrefix is the prefix of the variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
 const InfoPrefix = "ECHO_INFO_"
 
-// Identify returns the identity that the environment contains.
+// Identify returns the identity that the environment variables describe.
 func Identify(env map[string]string) Identity {
 	i := Identity{
 		Namespace: env["POD_NAMESPACE"],

@@ -57,7 +57,7 @@ func TestNewPage(t *testing.T) {
 	}
 	w, whole := httptest.NewRecorder(), newPage(`<p id="data"></p>`)
 	if whole.Serve(w); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.Policy {
-		t.Errorf("served is %q with %v", w.Body, w.Header())
+		t.Errorf("the served page is %q with %v", w.Body, w.Header())
 	}
 	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) ||
 		!strings.HasPrefix(page.tail, "</script>\n<script>") {
@@ -65,7 +65,7 @@ func TestNewPage(t *testing.T) {
 	}
 }
 
-// TestPageWithData inserts text into a page that could close the data's element, and reads the text back.
+// TestPageWithData inserts text that could close the data's element, and reads the text back from the page.
 func TestPageWithData(t *testing.T) {
 	page := newPage(`<script id="data"></script>`)
 	for name, c := range map[string]struct{ text, forbidden string }{

@@ -48,7 +48,7 @@ func TestRawList_AddFields(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(c.shown, shown); diff != "" {
-			t.Errorf("%s: shown are (-want +got):\n%s", name, diff)
+			t.Errorf("%s: the shown values (-want +got):\n%s", name, diff)
 		}
 	}
 }

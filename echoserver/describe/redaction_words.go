@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// All words that isSecretWord and isWordOfKey know are at least as long as the first limit and shorter than the second, in bytes.
+// These limits apply to the length, in bytes, of all words that isSecretWord and isWordOfKey know. Each word is at least as long as the
+// first limit and shorter than the second.
 const (
 	minSecretWord = 3
 	maxSecretWord = 16

@@ -63,7 +63,7 @@ func TestResponse_JSON(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if len(got.Applied) != 8 {
-			t.Errorf("%s: applied are %v", name, got.Applied)
+			t.Errorf("%s: the applied controls are %v", name, got.Applied)
 		}
 		got.Response.Applied = want.Applied
 		if diff := cmp.Diff(want, got.Response, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {

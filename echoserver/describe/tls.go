@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TLS describes a request's TLS in the same format as the Gateway API conformance suite's echo server.
+// TLS describes the TLS connection of a request, in the same format as the Gateway API conformance suite's echo server.
 type TLS struct {
 	Version            string   `json:"version"`
 	PeerCertificates   []string `json:"peerCertificates,omitempty"` // PEM

@@ -28,7 +28,7 @@ func TestParseTraceparent(t *testing.T) {
 	}
 	if parseTraceparent(nil) != nil ||
 		parseTraceparent([]string{"00-" + trace1 + "-" + parent + "-01", "00-" + trace1 + "-" + parent + "-01"}) != nil {
-		t.Error("none or two are taken for one")
+		t.Error("no value or two values are mistaken for one")
 	}
 }
 

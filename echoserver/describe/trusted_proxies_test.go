@@ -74,7 +74,7 @@ func TestTrustedSpellings(t *testing.T) {
 	}
 }
 
-// TestClientAddressIsNotSpoofed sends header values that a client may add in the hope of hiding its own address.
+// TestClientAddressIsNotSpoofed sends header values that a client may add to hide its own address.
 func TestClientAddressIsNotSpoofed(t *testing.T) {
 	const proxy = "10.0.0.9"
 	for name, c := range map[string]struct {

@@ -71,7 +71,7 @@ func TestDigestBodyAtTheLimit(t *testing.T) {
 		}
 		got, err := digested(iotest.HalfReader(strings.NewReader(c.sent)))
 		if err != nil || got == nil || *got != want {
-			t.Errorf("%s: %v, or the body of %d bytes is not told as it is", name, err, len(c.sent))
+			t.Errorf("%s: %v, or the echo of the body of %d bytes differs", name, err, len(c.sent))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
 }
 
-// Acquire acquires bytes from the budget until the exchange ends. It is for large or long-lived data.
+// Acquire acquires bytes from the budget. The exchange holds them until it ends or releases them. It is for large or long-lived data.
 func (e *Exchange) Acquire(bytes int64) bool {
 	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
 	if ok {

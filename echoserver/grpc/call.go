@@ -128,7 +128,7 @@ func (c *call) receive(n int64) bool {
 	return c.acquire(messageFactor * (min(c.received, limit) - before))
 }
 
-// acquire acquires memory until the next message is received, or the call ends.
+// acquire acquires memory that the call holds until the next message is received or the call ends.
 func (c *call) acquire(bytes int64) bool {
 	ok := c.Acquire(bytes)
 	if ok {

@@ -117,7 +117,7 @@ func (h *Handler) options(maxMessage int) connect.HandlerOption {
 		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
 }
 
-// Serve serves a call. It compares the path as received: method paths are not encoded.
+// Serve serves a call. Serve compares the path as received, because method paths are not encoded.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))

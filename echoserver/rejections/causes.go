@@ -21,7 +21,7 @@ type cause struct {
 	counted   time.Time
 }
 
-// CountError is the http.HTTP2Config function. net/http calls it before it sends the frame that reports the error.
+// CountError is the callback for http.HTTP2Config. net/http calls it before it sends the frame that reports the error.
 func (r *Reporter) CountError(errorType string) {
 	r.causes.mutex.Lock()
 	defer r.causes.mutex.Unlock()

@@ -111,7 +111,7 @@ func TestReporter_CountError(t *testing.T) {
 			t.Errorf("an old cause: %s", got)
 		}
 		if diff := cmp.Diff(map[string]int{ReasonHTTP2Connect: 2, ReasonHTTP2Stream: 3}, counts); diff != "" {
-			t.Errorf("counted are (-want +got):\n%s", diff)
+			t.Errorf("the counts (-want +got):\n%s", diff)
 		}
 		for range 10 * maxCauses {
 			reporter.CountError("stream_CANCEL_x")

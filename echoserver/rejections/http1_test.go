@@ -41,7 +41,7 @@ func FuzzExplain(f *testing.F) {
 		names := slices.Collect(maps.Keys(r.Header))
 		isNamed := !slices.ContainsFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 		maybe := what.Reason == ReasonOther || what.Reason == ReasonHost || what.Reason == ReasonProxyProtocol ||
-			strings.HasPrefix(what.Detail, "Trailer ") // ReadRequest does not check it; a guess if nothing else is wrong
+			strings.HasPrefix(what.Detail, "Trailer ") // ReadRequest does not check Trailer; Explain guesses it if nothing else is wrong
 		if isNamed && !maybe {
 			t.Errorf("%q has a reason, but no error: %+v", head, what)
 		}

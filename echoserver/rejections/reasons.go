@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The reasons for rejections before a handler is called.
+// These constants are the reasons for rejections before a handler is called.
 const (
 	ReasonProxyProtocol    = "proxy_protocol"    // the connection begins with a PROXY protocol header
 	ReasonTLS              = "tls"               // TLS on the port without TLS

@@ -81,7 +81,7 @@ func TestAccessLog_path(t *testing.T) {
 		echotest.Until(t, "it is logged", func() bool { return len(log.String()) > before })
 		checkLoggedPath(t, target, log.String()[before:], want)
 		if !strings.Contains(log.String()[before:], `"host":"a\\u202e"`) {
-			t.Errorf("the host is shown as it came: %s", log.String()[before:])
+			t.Errorf("the host is shown unchanged: %s", log.String()[before:])
 		}
 	}
 	if strings.Contains(log.String(), "hunter2") {

@@ -29,7 +29,7 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 		}
 		client.CloseIdleConnections()
 	}
-	echotest.Until(t, "everything is given back", func() bool {
+	echotest.Until(t, "all bytes are released", func() bool {
 		return h.budget.Requests.Used.Load() == 0 && h.budget.Connections.Used.Load() == 0
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// headerCase is a request whose header is large.
+// headerCase is a request with a large header.
 type headerCase struct {
 	path   string
 	cookie int // length of the cookie
@@ -116,7 +116,7 @@ func TestHeadersBeyondTheDecoder(t *testing.T) {
 		}
 		_ = writeHeader(framer, 1, block, true, true) // the server may end the connection before it has read everything
 		if !endsWithGoAway(framer) {
-			t.Errorf("%s: the connection goes on", name)
+			t.Errorf("%s: the connection stays open", name)
 		}
 	}
 }

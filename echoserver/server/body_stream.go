@@ -48,7 +48,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// digestStream responds with the size and the SHA-256 of a body after it has received the whole body, because not all proxies read and
+// digestStream responds with the size and the SHA-256 of a body after it has received the whole body, because not all proxies can read and
 // write at the same time.
 func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()

@@ -81,7 +81,7 @@ func TestBodyLimit(t *testing.T) {
 		}
 	}
 	if counted(h.metrics.rejected, limitBody) < 4 {
-		t.Errorf("%d bodies are counted as limited", counted(h.metrics.rejected, limitBody))
+		t.Errorf("%d bodies are counted as rejected", counted(h.metrics.rejected, limitBody))
 	}
 }
 

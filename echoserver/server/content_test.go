@@ -53,7 +53,7 @@ func TestContentPrecedence(t *testing.T) {
 			t.Errorf("%s: the body is %q", name, body)
 		}
 		if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) {
-			t.Errorf("%s: announced are %s bytes, there are %d", name, got, w.Body.Len())
+			t.Errorf("%s: %s bytes are announced, %d bytes are received", name, got, w.Body.Len())
 		}
 		if isPage := c.mediaType == describe.PageType; isPage == (w.Header().Get("Content-Security-Policy") == exchange.Sandbox) {
 			t.Errorf("%s: the policy is %s", name, w.Header().Get("Content-Security-Policy"))
@@ -113,7 +113,7 @@ func TestContentOfStatus(t *testing.T) {
 				t.Errorf("%d%s: the status is %d, there are %d bytes, the headers are %v", status, more, w.Code, w.Body.Len(), header)
 			}
 			if !strings.HasPrefix(header.Get("X-Echo-Applied"), "status="+strconv.Itoa(status)) {
-				t.Errorf("%d%s: applied is %q", status, more, header.Get("X-Echo-Applied"))
+				t.Errorf("%d%s: the applied controls are %q", status, more, header.Get("X-Echo-Applied"))
 			}
 		}
 	}

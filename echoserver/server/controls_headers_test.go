@@ -57,8 +57,8 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	}
 }
 
-// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. Safe rejects them, and reports which setting allows
-// them.
+// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy rejects them, and the error names
+// the setting that allows them.
 func TestConformanceHeaders(t *testing.T) {
 	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
 		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {
@@ -88,6 +88,6 @@ func TestEmptyHeaderLists(t *testing.T) {
 		t.Errorf("an empty parameter gets %d", w.Code)
 	}
 	if w := echotest.Record(handlerOf(t), "/", "X-Echo-Set-Header", "", "X-Echo-Set-Header", "nothing"); w.Code != http.StatusBadRequest {
-		t.Errorf("a list with an element that is no header gets %d", w.Code)
+		t.Errorf("the response to a list with an element that is not a header is %d", w.Code)
 	}
 }

@@ -48,7 +48,7 @@ func TestControlsPolicies(t *testing.T) {
 	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=None"), "/?echo.status=503", "X-Echo-Status", "418")
 	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" ||
 		got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
-		t.Errorf("without controls it gets %d %s", w.Code, w.Body)
+		t.Errorf("without controls, the response is %d %s", w.Code, w.Body)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestRefusalsAreShort(t *testing.T) {
 		w := echotest.Record(h, "/?"+query.Encode())
 		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != connection.PlainText ||
 			w.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("answered %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
+			t.Errorf("the response is %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
 		}
 	}
 }
@@ -174,8 +174,8 @@ func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// TestSafeHeaders sets headers under the default policy. It must reject every header that could make a proxy, a cache or a browser affect
-// other clients.
+// TestSafeHeaders sets headers under the default policy. The policy must reject every header that could make a proxy, a cache or a browser
+// affect other clients.
 func TestSafeHeaders(t *testing.T) {
 	h := handlerOf(t)
 	for text, allowed := range map[string]bool{

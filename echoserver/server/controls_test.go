@@ -78,7 +78,7 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.delay=1s-2s-3s":                 "echo.delay: ",
 		"/?echo.percentage=0&echo.status=503":   `echo.percentage: "0" is not a whole number from 1 to 100`,
 		"/?echo.percentage=101&echo.status=503": "echo.percentage: ",
-		"/?echo.percentage=30":                  "percentage is the share of requests to which other controls apply",
+		"/?echo.percentage=30":                  "percentage requires another control, such as status=503",
 		"/?echo.failures=0":                     "echo.failures: ",
 		"/?echo.failures=1001":                  `echo.failures: "1001" is not a whole number from 1 to 1000`,
 		"/?echo.connection=reset":               "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",

@@ -52,7 +52,7 @@ func TestRedactedCopies(t *testing.T) {
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
 	for _, secret := range []string{"192.0.2.77", "192.0.2.78", "0af7651916cd43dd8448eb211c80319c", "secret-id"} {
 		if strings.Contains(w.Body.String(), secret) {
-			t.Errorf("%s is told: %s", secret, w.Body)
+			t.Errorf("%s: the description is %s", secret, w.Body)
 		}
 	}
 }

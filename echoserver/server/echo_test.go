@@ -88,7 +88,7 @@ func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
 		}
 	}
 	if got := decode(t, echotest.Send(t, client, http.MethodOptions, server.URL+"/x", "").Text); got.Method != http.MethodOptions {
-		t.Errorf("OPTIONS is told as %s", got.Method)
+		t.Errorf("OPTIONS is echoed as %s", got.Method)
 	}
 }
 

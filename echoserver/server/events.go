@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a proxy
-// buffers responses, events arrive late or together. A client that reconnects gets the numbers after its last received number.
+// events sends a server-sent event immediately and then one event per interval, until the client disconnects or the server stops. If a
+// proxy buffers responses, events arrive late or together. A client that reconnects gets the numbers after its last received number.
 func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
 	if !exchange.Gets(e, r, "an event stream") {
 		return

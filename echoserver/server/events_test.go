@@ -62,7 +62,7 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 		response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("the first line is %q of %v, %v", first, response.Header, err)
 	}
-	echotest.Until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })
+	echotest.Until(t, "the request is in flight", func() bool { return h.metrics.inFlight.Load() == 1 })
 	close(h.life.ending)
 	echotest.Until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
 }

@@ -246,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a body that never ends. Reading the body yields to other goroutines, as in writes.
+// stalledBody is a body that never ends. Reading the body yields to other goroutines, as the functions from writes do.
 type stalledBody struct {
 	io.Reader
 	io.Closer

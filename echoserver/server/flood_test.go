@@ -55,7 +55,7 @@ func TestFloodsWithBlockedLog(t *testing.T) {
 			p.log.Mutex.Lock()
 			defer p.log.Mutex.Unlock()
 			if peak := flood(t, p, all[name].connections, all[name].open); peak >= containerMemory {
-				t.Errorf("its memory limit would have killed it: %d MiB", peak)
+				t.Errorf("the kernel would have killed the program because of its memory limit: %d MiB", peak)
 			}
 		})
 	}
@@ -79,9 +79,9 @@ func (f clientFlood) run(t *testing.T, environ ...string) {
 	others := ordinaryClients(t, p)
 	peak := flood(t, p, f.connections, f.open)
 	served := others()
-	t.Logf("at its peak it took %d MiB of memory; meanwhile %d requests and probes of others were served", peak, served)
+	t.Logf("the peak is %d MiB of memory; meanwhile, %d requests and probes of other clients were served", peak, served)
 	if peak >= containerMemory {
-		t.Errorf("its memory limit would have killed it: %d MiB", peak)
+		t.Errorf("the kernel would have killed the program because of its memory limit: %d MiB", peak)
 	}
 }
 

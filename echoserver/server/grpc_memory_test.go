@@ -65,7 +65,7 @@ func TestCallsWithoutMemory(t *testing.T) {
 		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
 		if status != "8 the server has no memory for the message" ||
 			!slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
-			t.Errorf("%s: the status is %s, counted are %q", name, status, counts.all())
+			t.Errorf("%s: the status is %s, the counts are %q", name, status, counts.all())
 		}
 		echotest.Until(t, name+" is released", func() bool { return h.budget.Requests.Used.Load() == 0 })
 	}

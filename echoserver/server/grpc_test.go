@@ -173,7 +173,7 @@ func TestCallsAreCounted(t *testing.T) {
 		}
 		echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, h).URL+c.path, c.sent, headers...)
 		if got := counts.all(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: counted are %q, want %q", name, got, c.want)
+			t.Errorf("%s: the counts are %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -70,11 +70,11 @@ func TestDelayLimit(t *testing.T) {
 			t.Errorf("a response without delay has the status %d", w.Code)
 		}
 		if code := <-last; code != http.StatusOK {
-			t.Errorf("the last that may wait gets %d", code)
+			t.Errorf("the last response within the limit has the status %d", code)
 		}
 		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 ||
 			counted(h.metrics.rejected, exchange.LimitDelays) != 1 {
-			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.delays.Waiting.Load(),
+			t.Errorf("afterwards, the status is %d, %d responses are delayed, %d were rejected", w.Code, h.delays.Waiting.Load(),
 				counted(h.metrics.rejected, exchange.LimitDelays))
 		}
 	})
@@ -99,7 +99,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.delays.Waiting.Load(), h.metrics.inFlight.Load())
 		}
 		if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") != 1 || totalDuration(t, h.metrics) != 3 {
-			t.Errorf("counted are %v in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
+			t.Errorf("the counts are %v, in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
 		}
 		if !strings.Contains(log.String(), `"status":499,"bytes":0,`) || !strings.Contains(log.String(), `"nanoseconds":3000000000}`) {
 			t.Errorf("the log is %s", log)

@@ -19,12 +19,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// The reason in echo_rejected_total for rejected bodies.
+// limitBody is the reason in echo_rejected_total for rejected bodies.
 const (
 	limitBody = "body"
 )
 
-// The status codes for requests without a response.
+// These constants are the status codes for requests without a response.
 const (
 	statusNoResponse          = 444 // the connection is reset instead
 	statusClientClosedRequest = 499 // the client disconnected first
@@ -46,7 +46,7 @@ type metrics struct {
 	rejected *prometheus.CounterVec
 }
 
-// newMetrics returns the metrics of a server with a version. draining reports whether the server is draining.
+// newMetrics returns the metrics of a server of the given version. draining reports whether the server is draining.
 func newMetrics(version string, b *connection.Budget, draining func() bool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -109,7 +109,7 @@ func (m *metrics) startWithZero() {
 	}
 }
 
-// exposeTLS adds the certificate's metrics. They are omitted if there is no certificate.
+// exposeTLS adds the certificate's metrics. The metrics are omitted if there is no certificate.
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",

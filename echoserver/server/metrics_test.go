@@ -139,7 +139,7 @@ func TestMetricsLabels(t *testing.T) {
 		m := metricsOf(connection.NewBudget(connection.AvailableMemory()))
 		m.ended("http", &c.request, http.StatusOK, 0)
 		if counted(m.requests, c.want...) != 1 {
-			t.Errorf("%s: %v is not counted but %v", name, c.want, series(t, m, "echo_http_requests_total"))
+			t.Errorf("%s: %v is expected, but %v is counted", name, c.want, series(t, m, "echo_http_requests_total"))
 		}
 	}
 }

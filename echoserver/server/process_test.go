@@ -40,13 +40,13 @@ func TestDrain(t *testing.T) {
 	}
 	late := echotest.Send(t, client, http.MethodGet, p.url+"/late", "")
 	if late.StatusCode != http.StatusOK || !late.Close || !decode(t, late.Text).Server.Draining {
-		t.Errorf("a request during the delay is answered %d, close %t", late.StatusCode, late.Close)
+		t.Errorf("the response to a request during the delay is %d, close %t", late.StatusCode, late.Close)
 	}
 	echotest.Until(t, "the server stops listening", func() bool { return echotest.Status(p.url+"/") == 0 })
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	if _, _, err := webSocket.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
-		t.Errorf("the WebSocket is told of the end as %v", err)
+		t.Errorf("the WebSocket ends with %v", err)
 	}
 	if got := echotest.Status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
 		t.Errorf("the admin port's readiness is %d to the end", got)
@@ -109,7 +109,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 	output, err := exec.Command(path, "--http-addr=127.0.0.1:0", "--admin-addr=192.0.2.1:1").CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "cannot listen: ") {
-		t.Errorf("an address that is not ours: %v, %s", err, output)
+		t.Errorf("an address of another machine: %v, %s", err, output)
 	}
 	if output, err := exec.Command(path, "--help").Output(); err != nil || !strings.Contains(string(output), "-trusted-proxies") {
 		t.Errorf("--help: %v, %s", err, output)
@@ -159,9 +159,9 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 	}
 	// The kernel decides how many pages of the program itself are resident, and can drop them at any time.
 	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
-	t.Logf("at its peak it took %d MiB of memory, without the program", peak)
+	t.Logf("the peak is %d MiB of memory, not counting the program itself", peak)
 	if peak > 13 {
-		t.Error("that is more than 13")
+		t.Error("the peak is more than 13 MiB")
 	}
 }
 
@@ -203,12 +203,12 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 			continue // the client has detected the abort even earlier
 		}
 		if _, err := io.Copy(io.Discard, response.Body); err == nil {
-			t.Errorf("%s: the client sees a whole answer", proto)
+			t.Errorf("%s: the client gets a complete response", proto)
 		}
 		_ = response.Body.Close()
 	}
 	if counted(h.metrics.rejected, limitBody) != 2 {
-		t.Errorf("%d are counted as limited", counted(h.metrics.rejected, limitBody))
+		t.Errorf("%d requests are counted as rejected", counted(h.metrics.rejected, limitBody))
 	}
 }
 
@@ -239,7 +239,7 @@ func TestCanary(t *testing.T) {
 	}
 	given.WriteString(p.log.String())
 	if strings.Contains(given.String(), canary) {
-		t.Error("the secret is given away")
+		t.Error("the secret is revealed")
 	}
 	if !strings.Contains(given.String(), `"SHOWN": "shown"`) {
 		t.Error("ECHO_INFO_SHOWN is not shown")

@@ -59,7 +59,7 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 		t.Errorf("%s: the log of the client %s is %s, want %+v", name, client.LocalAddr(), log, want)
 	}
 	if diff := cmp.Diff(map[string]float64{"reason=" + want.reason: 1}, series(t, m, "echo_rejected_total")); diff != "" {
-		t.Errorf("%s: counted are (-want +got):\n%s", name, diff)
+		t.Errorf("%s: the counts (-want +got):\n%s", name, diff)
 	}
 	if strings.Contains(log.String(), "hunter2") {
 		t.Errorf("%s: a secret is in the log: %s", name, log)
@@ -233,7 +233,7 @@ func TestConnectionsWithoutRequests(t *testing.T) {
 			t.Errorf("%q: the response is %q, %v", sent, got, err)
 		}
 		if got := series(t, h.metrics, "echo_rejected_total"); len(got) > 0 || log.String() != "" {
-			t.Errorf("%q: counted are %v, the log is %s", sent, got, log)
+			t.Errorf("%q: the counts are %v, the log is %s", sent, got, log)
 		}
 	}
 }

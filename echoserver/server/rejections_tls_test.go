@@ -105,7 +105,7 @@ func TestRejectedClients(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatDoNotEnd stops within the first message, or sends nothing, as load balancers do that connect in advance.
+// TestHandshakesThatDoNotEnd stops within the first message, or sends nothing, as load balancers that connect in advance do.
 func TestHandshakesThatDoNotEnd(t *testing.T) {
 	hello := clientHello(t)
 	for length, want := range map[int]int{0: 0, 100: 1} {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse sends arbitrary requests, and checks for responses that must never occur: a response that shows a secret from the
-// environment or a header, serves a client's text as HTML, contains invalid JSON, loses bytes, or has no size limit.
+// FuzzResponse sends arbitrary requests. No response may show a secret from the environment or a header, serve a client's text as HTML,
+// contain invalid JSON, lose bytes, or exceed the size limit.
 func FuzzResponse(f *testing.F) {
 	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
 	f.Setenv("SECRET", canary)
@@ -69,7 +69,7 @@ func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
 		if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
-			t.Errorf("the secret is given away: %s", given)
+			t.Errorf("the secret is revealed: %s", given)
 		}
 	}
 }
@@ -97,8 +97,8 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and of the part of its
-// body that is shown.
+// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and on the length of the
+// shown part of its body.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; the list of values that are not UTF-8; the longest escape

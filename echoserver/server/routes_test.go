@@ -67,7 +67,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 			t.Errorf("%s: the event stream responds to POST with %d", proto, got.StatusCode)
 		}
 		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/readyz", ""); decode(t, got.Text).Path != "/shop/-/readyz" {
-			t.Errorf("%s: a path that ends like a probe is not echoed but %q", proto, got.Text)
+			t.Errorf("%s: the response to a path that ends like a probe is %q, not the echo", proto, got.Text)
 		}
 	}
 }
@@ -110,7 +110,8 @@ func TestRoutedPath(t *testing.T) {
 	}
 }
 
-// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. They are echoed as received, and logged.
+// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. The server must echo and log the paths as
+// received.
 func TestEscapedSlashes(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)

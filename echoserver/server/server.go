@@ -18,8 +18,8 @@ const (
 	requestTimeout = 30 * time.Second
 	// pingTimeout is the time after which the server sends a ping to an HTTP/2 client that sends no data during a request.
 	pingTimeout = 30 * time.Second
-	// adminConnections is the maximum number of connections that the admin port keeps. It closes the oldest one to accept a new one, so that
-	// probes can always connect.
+	// adminConnections is the maximum number of connections that the admin port keeps. The port closes its oldest connection to accept a new
+	// one, so that probes can always connect.
 	adminConnections = 64
 	// maxAdminHeaders is the maximum size of a header on the admin port, in bytes.
 	maxAdminHeaders = 4 << 10

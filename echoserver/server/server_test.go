@@ -49,7 +49,7 @@ func TestServerTimeouts(t *testing.T) {
 			began := time.Now()
 			got := echotest.Exchanged(t, connection, c.sent)
 			if took := time.Since(began); took < c.after || took >= c.after+time.Second {
-				t.Errorf("%s: closed after %s, want %s", name, took, c.after)
+				t.Errorf("%s: the connection is closed after %s, want %s", name, took, c.after)
 			}
 			if status, _, _ := strings.Cut(got, "\r\n"); status != c.status {
 				t.Errorf("%s: the response is %q, want %q", name, got, c.status)

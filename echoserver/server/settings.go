@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # whether the server with these flags is ready"
+const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # check whether the server with these flags is ready"
 
 // Settings contains the flags and environment variables of the server.
 type Settings struct {
@@ -54,7 +54,8 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean removes characters that files and templates leave around a value. It does not change a body, in which every character is intended.
+// clean removes characters that files and templates leave around a value. It does not change a body, because every character of a body is
+// intended.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
@@ -90,7 +91,7 @@ func (s *Settings) options() []option {
 			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
 		{"response-faults", "", "`JSON` with faults to apply to some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
 			optional(&s.faults, controls.ParseFaults)},
-		{"controls", "Safe", "the `LEVEL` of what requests can control: Safe, Full (only for private networks) or None",
+		{"controls", "Safe", "the `LEVEL` of control that requests have: Safe, Full (only for private networks) or None",
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "`true|false`: whether responses include pod, node, addresses and version",
 			controls.Into(&s.showIdentity, controls.ParseBoolean)},
@@ -165,8 +166,8 @@ func isAny(host string) bool {
 	return host == "" || err == nil && ip.Unmap().IsUnspecified()
 }
 
-// unknownVariables returns the variables that have the prefix of settings but are not settings, except for those that Kubernetes sets for
-// Services.
+// unknownVariables returns the variables that have the prefix of settings but are not settings, except for the variables that Kubernetes
+// sets for Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
 	known := map[string]bool{}
 	for _, o := range s.options() {
@@ -260,8 +261,8 @@ func asIs(text string) (string, error) { return text, nil }
 func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
 		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},
-		{"tls-dir", "/etc/echo-server/tls", "the `FOLDER` that contains tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
-		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir, for messages", controls.Into(&s.Secret, asIs)},
+		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
+		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; only messages contain it", controls.Into(&s.Secret, asIs)},
 		{"tls-client-certificate", tlsserver.ClientCertificateNone, "the `MODE` of client certificates: None, Request or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request or Require",
 				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},

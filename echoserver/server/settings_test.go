@@ -20,7 +20,7 @@ func TestSettings(t *testing.T) {
 	s, err = ParseSettings("dev", []string{"--http-addr=:2", "--response-status", "418"},
 		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_RESPONSE_STATUS=nonsense"}, nil)
 	if err != nil || s.httpAddress != ":2" || s.response.Status != 418 || s.drainDelay != 5*time.Second {
-		t.Errorf("flags win: %+v, %v", s, err)
+		t.Errorf("flags do not take precedence: %+v, %v", s, err)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestSettingsRefused(t *testing.T) {
 		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request or Require`,
 		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
 		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher ` +
-			"suite that this server has: the secure ones are TLS_AES_128_GCM_SHA256, ",
+			"suite that this server supports: the secure suites are TLS_AES_128_GCM_SHA256, ",
 		"--tls-ciphers=TLS_AES_128_GCM_SHA256,":                               `--tls-ciphers: "" is not the IANA name`,
 		"ECHO_RESPONSE_STATUS=199":                                            "ECHO_RESPONSE_STATUS: ",
 		"ECHO_RESPONSE_DELAY=31s":                                             "ECHO_RESPONSE_DELAY: ",

@@ -61,7 +61,7 @@ func (s *secured) config(certificates ...tls.Certificate) *tls.Config {
 	return &tls.Config{RootCAs: trusted, Certificates: certificates}
 }
 
-// tlsClients returns a client for each protocol that the server speaks with TLS.
+// tlsClients returns a client for each protocol that the server supports with TLS.
 func tlsClients(t *testing.T, config *tls.Config) map[string]*http.Client {
 	t.Helper()
 	found := map[string]*http.Client{}

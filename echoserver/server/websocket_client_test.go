@@ -87,8 +87,8 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 	}
 }
 
-// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection, by
-// either side, is "end".
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". If either side has ended the
+// connection, next returns "end".
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()
 	final, opcode, payload, err := readFrame(c.reader)
@@ -125,7 +125,7 @@ func (c *rawClient) all(t *testing.T) []string {
 	}
 }
 
-// readFrame reads a frame from the server, which is not masked.
+// readFrame reads an unmasked frame from the server.
 func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {

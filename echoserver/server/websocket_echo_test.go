@@ -50,7 +50,7 @@ func TestHandshakeEcho(t *testing.T) {
 		}
 		applied := map[bool]string{true: "handshake=true"}[c.echoed]
 		if got := response.Header.Get("X-Echo-Applied"); got != applied {
-			t.Errorf("%s: applied is %q", name, got)
+			t.Errorf("%s: the applied controls are %q", name, got)
 		}
 		if c.echoed {
 			expectHandshake(t, client.next(t), c.target)
@@ -108,8 +108,8 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity checks that the echo reveals where the server runs only to clients that can see it in an ordinary echo: a page
-// of another origin cannot.
+// TestHandshakeEcho_identity checks that the echo reveals where the server runs only to clients that can read an ordinary echo. A page of
+// another origin cannot read one.
 func TestHandshakeEcho_identity(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string

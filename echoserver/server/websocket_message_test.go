@@ -76,7 +76,7 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 			}
 			synctest.Wait()
 			if held := h.budget.Requests.Used.Load(); counted(h.metrics.rejected, connection.LimitMemory) != 1 || held != 0 {
-				t.Errorf("with %d bytes: counted are %v, %d bytes are held", limit, h.metrics.rejected, held)
+				t.Errorf("with %d bytes: the counts are %v, %d bytes are held", limit, h.metrics.rejected, held)
 			}
 		})
 	}

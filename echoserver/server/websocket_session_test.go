@@ -76,7 +76,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 				t.Errorf("%s: the WebSocket is counted as open", name)
 			}
 			if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "101") != 1 {
-				t.Errorf("%s: counted are %v", name, series(t, h.metrics, "echo_http_requests_total"))
+				t.Errorf("%s: the counts are %v", name, series(t, h.metrics, "echo_http_requests_total"))
 			}
 		})
 	}
@@ -231,7 +231,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 			began := time.Now()
 			close(h.life.ending)
 			if got := client.next(t); got != "close 1001 the server is stopping" {
-				t.Errorf("%s: the end is told as %q", name, got)
+				t.Errorf("%s: the reported end is %q", name, got)
 			}
 			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + echotest.Payload(128), "within a frame": "yz"}
 			client.send(t, whole[name], textFrame("late"), closeFrame(1001, ""))

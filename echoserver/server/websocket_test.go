@@ -55,7 +55,7 @@ func TestWebSocket(t *testing.T) {
 	if _, _, err := connection.Read(ctx); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("one byte over the limit: %v", err)
 	}
-	echotest.Until(t, "the connection is gone and the limit counted", func() bool {
+	echotest.Until(t, "the connection is closed and the rejection is counted", func() bool {
 		return h.metrics.webSockets.Load() == 0 && counted(h.metrics.rejected, "websocket_message") == 1
 	})
 }

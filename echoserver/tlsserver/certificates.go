@@ -65,12 +65,12 @@ func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *s
 	}
 }
 
-// source returns where the files come from, for messages.
+// source describes the origin of the files, for messages.
 func (s *Settings) source() string {
 	if s.Secret != "" {
 		return fmt.Sprintf("Secret %q", s.Secret)
 	}
-	return "folder " + s.Folder
+	return "directory " + s.Folder
 }
 
 // Follow reloads the files whenever they change, until ctx ends.

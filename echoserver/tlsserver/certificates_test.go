@@ -20,7 +20,7 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 		defer stop()
 		began, folder := time.Now(), filepath.Join(t.TempDir(), "none")
 		_, err := AwaitCertificates(ctx, Settings{Folder: folder}, &Metrics{}, echotest.Quiet())
-		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: folder "+folder+": key tls.crt is missing") ||
+		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: directory "+folder+": key tls.crt is missing") ||
 			took != time.Second {
 			t.Errorf("after %s it ends with %v", took, err)
 		}

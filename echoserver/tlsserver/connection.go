@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Connection is a TLS connection that net/http treats as one without TLS: it neither is a *tls.Conn nor has the ConnectionState method.
-// Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as it does without TLS.
+// Connection is a TLS connection that net/http treats as a connection without TLS, because it is not a *tls.Conn and has no ConnectionState
+// method. Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as it does without TLS.
 type Connection struct {
 	net.Conn  // the *tls.Conn
 	transport *transport

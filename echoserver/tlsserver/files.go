@@ -38,7 +38,7 @@ type certificatePair struct {
 	expiry    time.Time      // of the certificate
 }
 
-// read returns the files. It repeats the read until two reads are the same: if a rotation happened in between, a single read could return
+// read returns the files. It reads the files until two consecutive reads are the same, because a single read during a rotation could return
 // files from two pairs.
 func (s *Settings) read() (files secretFiles, err error) {
 	for range 3 {
@@ -65,7 +65,7 @@ func (s *Settings) readOnce() (files secretFiles, err error) {
 	return files, nil
 }
 
-// pair returns the configuration for the files, or an error that describes what is wrong with them.
+// pair returns the configuration for the files, or an error that describes the problem with the files.
 func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	certificate, err := parsePair(files)
 	if err != nil {

@@ -49,7 +49,7 @@ func ParseCiphers(text string) ([]uint16, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		id, ok := known[strings.TrimSpace(name)]
 		if !ok {
-			return nil, fmt.Errorf("%q is not the IANA name of a cipher suite that this server has: the secure ones are %s", name,
+			return nil, fmt.Errorf("%q is not the IANA name of a cipher suite that this server supports: the secure suites are %s", name,
 				strings.Join(recommended, ", "))
 		}
 		ciphers = append(ciphers, id)

@@ -18,7 +18,7 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// sessionConnection is a WebSocket's connection. If a client takes too long, its timers close the WebSocket.
+// sessionConnection is a WebSocket's connection. If a client takes too long, the timers close the WebSocket.
 type sessionConnection struct {
 	*connection.Connection
 	idle    *time.Timer // runs while no frame is being received

@@ -67,8 +67,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 }
 
 // accept responds to a valid handshake. It accepts any origin, because a client receives only data that the client sent or that proxies
-// added. Besides, gateways change the Host header, and the library would compare the origin with that header. It disables compression,
-// which would hold memory outside of the budget.
+// added. Gateways also change the Host header, with which the library would compare the origin. It disables compression, which would hold
+// memory outside of the budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
 	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the other headers have no meaning here
 		return name != proof.ResponseHeader && name != "X-Echo-Applied"

@@ -56,5 +56,5 @@ func (s *utf8Stream) add(part []byte) bool {
 	return utf8.Valid(whole)
 }
 
-// complete reports whether the text does not end within a character.
+// complete reports whether the text has no incomplete character at its end.
 func (s *utf8Stream) complete() bool { return s.size == 0 }

@@ -138,7 +138,7 @@ func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 			t.Fatal(err)
 		}
 	case !strings.HasPrefix(old, title):
-		t.Logf("the documentation is about other versions than %s", title)
+		t.Logf("the documentation covers versions other than %s", title)
 	case made != old:
 		t.Errorf("%s has another table: run %s\n%s", document, target, made)
 	}

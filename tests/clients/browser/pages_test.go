@@ -180,7 +180,7 @@ func (tab *tab) expectNoErrors(t *testing.T, server string) {
 		t.Errorf("the errors of the browser are %q", tab.errors)
 	}
 	if len(tab.loaded) == 0 {
-		t.Error("no requests were recorded, not even that of the page")
+		t.Error("no requests were recorded, not even the request for the page")
 	}
 	for _, url := range tab.loaded {
 		if !strings.HasPrefix(url, "http://"+server+"/") && !strings.HasPrefix(url, "data:") {

@@ -103,7 +103,7 @@ func TestServerStream(t *testing.T) {
 			t.Errorf("%s: the last response is %v", text, last)
 		}
 		if len(callMetadata(got[0])) == 0 || want > 1 && len(callMetadata(got[1])) > 0 {
-			t.Errorf("%s: not only the first response describes the call", text)
+			t.Errorf("%s: a later response also describes the call", text)
 		}
 	}
 	for text, message := range map[string]string{
@@ -160,6 +160,6 @@ func TestLongMessage(t *testing.T) {
 	_, err := client.unary(soon(t), t, `{"message": "`+strings.Repeat("x", 8<<20)+`"}`)
 	wantCode(t, err, codes.ResourceExhausted, "is larger than configured max 1048576")
 	if _, err := client.unary(soon(t), t, "{}"); err != nil {
-		t.Errorf("the connection cannot be used any more: %v", err)
+		t.Errorf("the connection can no longer be used: %v", err)
 	}
 }

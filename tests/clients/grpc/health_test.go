@@ -68,7 +68,7 @@ func TestDrain(t *testing.T) {
 	}
 	response, err := newEchoClient(t, server.Address).unary(soon(t), t, "{}")
 	if err != nil || field(response, "call.server.draining") != "true" {
-		t.Errorf("a new connection is answered with %v, %v", response, err)
+		t.Errorf("the response on a new connection is %v, %v", response, err)
 	}
 	if err := exchange(); err != nil {
 		t.Errorf("the stream ends early: %v", err)

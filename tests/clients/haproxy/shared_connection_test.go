@@ -59,7 +59,7 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 			others.Wait()
 			for _, peer := range peers {
 				if peer != peers[0] || peer == "" {
-					t.Errorf("the requests of the others came over the connections %q", peers)
+					t.Errorf("the requests of the other clients arrived over the connections %q", peers)
 				}
 			}
 		})
