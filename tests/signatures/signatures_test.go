@@ -18,7 +18,7 @@ const page = "docs/how-to/verify-a-release.md"
 // release is a release in a registry, with the directory that contains its files and the public key.
 type release struct{ registry, folder, version string }
 
-// newRelease returns the release that tools/release/rehearse made.
+// newRelease returns the release that tools/release/rehearse created.
 func newRelease(t *testing.T) release {
 	t.Helper()
 	made := release{os.Getenv("REGISTRY"), os.Getenv("RELEASE"), strings.TrimSpace(content(t, "../../VERSION"))}

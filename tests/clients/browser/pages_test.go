@@ -129,7 +129,7 @@ func open(t *testing.T, headers network.Headers) *tab {
 	return opened
 }
 
-// command returns the action that sends a command whose result does not matter.
+// command returns the action that sends a command and ignores the result.
 func command[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, command, params)

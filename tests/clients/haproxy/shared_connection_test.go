@@ -1,4 +1,4 @@
-// Package haproxy tests the echo server behind HAProxy, which shares one HTTP/2 connection between its clients.
+// Package haproxy tests the echo server behind HAProxy, which shares one HTTP/2 connection among its clients.
 package haproxy
 
 import (

@@ -83,8 +83,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestFailures tries to make the connection between nginx and the echo server fail. nginx would then consider both pods failed, which
-// affects all paths, and cache its own error.
+// TestFailures tries to make the connection between nginx and the echo server fail. nginx would then consider both pods failed for all
+// paths, and cache its own error.
 func TestFailures(t *testing.T) {
 	for _, query := range []string{"?echo.connection=reset", "?echo.connection=truncate"} {
 		t.Run(query, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAttacksSucceedUnderFull checks that nginx obeys the response headers if controls are Full. Therefore, the other tests can fail.
+// TestAttacksSucceedUnderFull checks that nginx obeys the response headers if controls are Full. This shows that the other tests can fail.
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// secret is the content of a file that nginx serves only if a server behind nginx requests that in a response.
+// secret is the content of a file that nginx serves only if the response from a server behind nginx names the file.
 const secret = "the secret of the gateway"
 
 //go:embed nginx.conf

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// gateway is a Traefik on the test cluster.
+// gateway is a Traefik instance on the test cluster.
 type gateway struct {
 	namespace, address string
 	// authority is the certificate that Traefik presents, in PEM format.
@@ -43,7 +43,7 @@ func deleteCRDs(ctx context.Context) {
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", standardCRDs(ctx), waitTimeout)
 }
 
-// removeAll deletes what the specs create.
+// removeAll deletes the objects that the specs create.
 func removeAll(ctx context.Context) {
 	GinkgoHelper()
 	namespaces.RemoveAllBut(ctx)
@@ -53,7 +53,7 @@ func removeAll(ctx context.Context) {
 	}
 }
 
-// newGateway creates the Services of a Traefik, and the certificate that Traefik presents.
+// newGateway creates the Services of a Traefik instance, and the certificate that Traefik presents.
 func newGateway(ctx context.Context) gateway {
 	GinkgoHelper()
 	g := gateway{namespace: namespaces.New(ctx)}

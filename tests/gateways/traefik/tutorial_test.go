@@ -31,7 +31,7 @@ var _ = Describe("the tutorial about the address of a client", func() {
 	}, SpecTimeout(30*time.Minute))
 })
 
-// removeTutorial deletes what the tutorial creates.
+// removeTutorial deletes the objects that the tutorial creates.
 func removeTutorial(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "namespace/shop", "namespace/traefik", "clusterrole/traefik-tutorial",

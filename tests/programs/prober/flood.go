@@ -16,7 +16,7 @@ const (
 	streams = 250
 	// delayed is the number of these requests that wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is the time after which the flood sends a request again that has ended. The flood is meant to use memory, not CPU time.
+	// floodPause is the pause before the flood repeats a request that has ended. The flood is meant to use memory, not CPU time.
 	floodPause = time.Second
 )
 

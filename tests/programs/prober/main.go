@@ -1,6 +1,6 @@
 // prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a maximum number and a maximum duration. It
 // prints that it is connected, optionally the first response from each pod, and a JSON summary in the last line. It exits with code 1 if a
-// request failed. The requests are ordinary ones, gRPC health checks, or a flood of requests that never end.
+// request failed. It sends ordinary requests, gRPC health checks, or a flood of requests that never end.
 package main
 
 import (

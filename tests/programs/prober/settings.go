@@ -22,7 +22,7 @@ func parseFlags() (settings, bool) {
 	s := settings{}
 	flag.StringVar(&s.url, "url", "", "the URL to send requests to")
 	flag.IntVar(&s.count, "count", 100, "the maximum number of requests")
-	flag.IntVar(&s.pods, "pods", 0, "stop when this many pods have responded; 0 means that this does not stop the prober")
+	flag.IntVar(&s.pods, "pods", 0, "stop when this many pods have responded; 0 means no such limit")
 	flag.DurationVar(&s.interval, "interval", 10*time.Millisecond, "the pause between requests")
 	flag.DurationVar(&s.duration, "duration", time.Minute, "the maximum duration; a signal stops the prober earlier")
 	flag.IntVar(&s.status, "status", http.StatusOK, "the required status of responses")
