@@ -13,7 +13,7 @@ import (
 // wholeNode stands for all processes that stop together with a node: containerd, the kubelet and the processes of pods.
 const wholeNode = "node"
 
-// nodeNames are the processes that start a node's pods, in the order in which they start.
+// nodeNames returns the processes that start a node's pods, in the order in which they start.
 func nodeNames() []string { return []string{"containerd", "kubelet"} }
 
 // withNodeNames replaces wholeNode with the names of its processes.

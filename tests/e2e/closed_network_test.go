@@ -30,7 +30,7 @@ const (
 	onlyDNS       = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; udp sport 53 accept; }; }`
 )
 
-// deadAddress is a documentation address (RFC 5737), which no machine has.
+// deadAddress is an address for documentation (RFC 5737) that no machine has.
 const deadAddress = "192.0.2.1"
 
 var _ = Describe("a check", func() {
@@ -67,7 +67,8 @@ var _ = Describe("a check", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// createGateways creates two Services in place of gateways: one leads to an Echo's pods, the other to an address that does not respond.
+// createGateways creates two Services that stand in for gateways. One leads to an Echo's pods, and the other to an address that does not
+// respond.
 func createGateways(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	own := &corev1.Service{}
@@ -108,7 +109,7 @@ func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	realcluster.Kubectl(ctx, "wait", "-n", job.Namespace, "--for=condition=Complete", "job/"+job.Name, waitTimeout)
 }
 
-// gate returns a container that runs until it receives SIGTERM. The other containers of its pod start only then.
+// gate returns a container that runs until it receives SIGTERM. Only then do the other containers of its pod start.
 func gate() corev1.Container {
 	container := realcluster.WebPod("", "", "").Spec.Containers[0]
 	container.Name = "gate"
@@ -138,7 +139,7 @@ func expectChecked(ctx context.Context, echo *v1.Echo, result v1.CheckResult, me
 		ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
-// checkEvents returns the reasons of the events about an Echo's check.
+// checkEvents returns the reasons of events about an Echo's check.
 func checkEvents(ctx context.Context, echo *v1.Echo) (reasons []string) {
 	GinkgoHelper()
 	for _, e := range support.EventsOf(ctx, Default, k8s, echo) {

@@ -32,7 +32,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation for a namespace's user.
+// companionsDoc reads the documentation as a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""

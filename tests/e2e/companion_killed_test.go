@@ -53,7 +53,7 @@ type life struct {
 	namespace string
 	echo      *v1.Echo
 	owners    []*corev1.Pod
-	// last holds the companions after the latest step, by their owners' UIDs.
+	// last contains the companions after the latest step, by their owners' UIDs.
 	last  map[types.UID]types.UID
 	diary *diary
 }
@@ -148,7 +148,7 @@ func (l *life) expectOne(ctx context.Context, another bool) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectNone expects no companion while the operator runs.
+// expectNone expects that there are no companions while the operator runs.
 func (l *life) expectNone(ctx context.Context) {
 	GinkgoHelper()
 	awaitLeader(ctx)

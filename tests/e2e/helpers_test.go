@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// version returns the version of the tree, which is the tag of its images.
+// version returns the version of the source tree, which is the tag of its images.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../VERSION")

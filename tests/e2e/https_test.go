@@ -20,7 +20,7 @@ import (
 const (
 	// rotation is how long the kubelet may take to update a mounted Secret, or to start a container that has failed several times.
 	rotation = 6 * time.Minute
-	// certificateSecret is the name of the Secret for an Echo with TLS.
+	// certificateSecret is the name of the certificate's Secret in the specs about TLS.
 	certificateSecret = "certificate"
 )
 

@@ -79,7 +79,7 @@ var _ = Describe("an Echo that other clients also change", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// serveMetrics adds metrics.k8s.io to the cluster while the test runs, unless the cluster has it.
+// serveMetrics adds metrics.k8s.io to the cluster during the test, unless the cluster already serves it.
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
@@ -89,7 +89,7 @@ func serveMetrics(ctx context.Context, namespace string) {
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	// This runs before the namespace is deleted, because an API that does not respond blocks the deletion of namespaces.
+	// This cleanup runs before the deletion of the namespace, because an API that does not respond blocks the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) },
 		NodeTimeout(2*time.Minute))
 	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))

@@ -22,14 +22,14 @@ import (
 // explained is an Echo with a problem, and the status that the Echo then reports.
 type explained struct {
 	name string
-	// objects are created before the Echo, with kubectl, in its namespace.
+	// objects are manifests for kubectl. The test creates them before the Echo, in the Echo's namespace.
 	objects string
 	// denied is part of the response to a new Service once the objects take effect. It is empty if they take effect immediately.
 	denied string
 	change func(*v1.EchoSpec)
 	// after runs after the Echo is created. It is nil if there is nothing to do.
 	after func(context.Context, *v1.Echo)
-	// condition is the type of the condition with the reason.
+	// condition is the type of the condition that contains the reason.
 	condition string
 	reason    v1.Reason
 	// message is a regular expression that matches the cause followed by the remedy.

@@ -79,7 +79,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// expectNotReady expects an Echo's phase to become Warning, with a reason and a part of the message.
+// expectNotReady expects that an Echo's phase becomes Warning, with a reason and a part of the message.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),

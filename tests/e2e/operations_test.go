@@ -40,7 +40,7 @@ var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// fullEcho returns an Echo with fields for all objects, and its own metadata.
+// fullEcho returns an Echo with its own metadata, and with fields that create all kinds of objects.
 func fullEcho(namespace string) *v1.Echo {
 	return support.Echo(namespace, "full", func(e *v1.Echo) {
 		e.Labels, e.Annotations = map[string]string{"example.com/team": "platform"}, map[string]string{"example.com/note": "a: \"b\"\n"}

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// replicas returns the operator's pods that are not being deleted, the leader first.
+// replicas returns the operator's pods that are not being deleted. The leader is the first.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	lease, list := &coordinationv1.Lease{}, &corev1.PodList{}
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
@@ -47,11 +47,11 @@ func killOperator(ctx context.Context) {
 	killOperatorAfter(ctx, func() {})
 }
 
-// killOperatorAfter takes a step and kills the leader immediately after it.
+// killOperatorAfter takes a step, and kills the leader immediately afterwards.
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
-	// The next leader would wait 15 s for the killed leader's lease.
+	// Without this deletion, the next leader would wait 15 s until the killed leader's lease expires.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
@@ -73,7 +73,7 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	Expect(process.Kill()).To(Succeed())
 }
 
-// scaleOperator sets the operator's number of replicas, and waits until all are ready.
+// scaleOperator sets the operator's number of replicas, and waits until all replicas are ready.
 func scaleOperator(ctx context.Context, number string) {
 	GinkgoHelper()
 	if number == "0" {

@@ -116,7 +116,7 @@ func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d %s", d.Status.AvailableReplicas, status)
 }
 
-// awaitReplicas waits until both replicas are ready and one of them may be evicted, and returns the leader first.
+// awaitReplicas waits until both replicas are ready and one of them may be evicted. It returns the leader first.
 func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)

@@ -1,4 +1,4 @@
-// Package e2e tests the operator, deployed from its image, on a cluster with real containers. `make e2e` runs it.
+// Package e2e tests the operator, deployed from its image, on a cluster with real containers. `make e2e` runs the tests.
 package e2e
 
 import (

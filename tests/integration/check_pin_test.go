@@ -81,7 +81,8 @@ var _ = Describe("expectations of a check", func() {
 	})
 })
 
-// startEchoServer starts the operator's echo server on this machine with additional environment variables, and returns its address.
+// startEchoServer starts the operator's echo server on this machine, with additional environment variables. It returns the server's
+// address.
 func startEchoServer(environment ...string) string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/echo-server", "-trimpath")

@@ -55,7 +55,7 @@ func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.No
 		Succeed())
 }
 
-// blockDeletion prevents a pod from being removed, as the kubelet does until its containers have stopped.
+// blockDeletion delays the removal of a pod that is deleted, as the kubelet does until the containers have stopped.
 func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })

@@ -75,7 +75,7 @@ func (m *made) exposure() map[string]any {
 		case "NetworkPolicy": // the specs compare the visitors that it admits
 		case "Service", "Ingress", "HTTPRoute", "GRPCRoute", "BackendTLSPolicy", "PodDisruptionBudget":
 			exposure[kind] = object.Object["spec"]
-		default: // the CronJob of a check, whose pods follow the placement of the echo pods
+		default: // the CronJob of a check: its pods follow the placement of the echo pods
 			schedule, _, _ := unstructured.NestedString(object.Object, "spec", "schedule")
 			pods, _, _ := unstructured.NestedSlice(object.Object, "spec", "jobTemplate", "spec", "template", "spec", "containers")
 			exposure[kind] = []any{schedule, pods[0].(map[string]any)["args"]}

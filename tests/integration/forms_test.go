@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("the form of a value", func() {
-	// The longest names and keys that Kubernetes accepts.
+	// These are the longest names and keys that Kubernetes accepts.
 	longLabel := strings.Repeat("a", 63)
 	longName := strings.Repeat(longLabel+".", 3) + strings.Repeat("z", 61)
 	longKey := longName + "/" + strings.Repeat("A", 63)

@@ -62,7 +62,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
 		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to restart
 	}
-	// say writes the Gateway controller's status of an Echo's HTTPRoute.
+	// say writes the status of an Echo's HTTPRoute as the Gateway controller does.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
 		GinkgoHelper()
 		route := &gatewayv1.HTTPRoute{}

@@ -74,7 +74,7 @@ func rollOut(ctx context.Context, namespace, name string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// edit changes an object as another field manager.
+// edit changes an object as another field manager would.
 func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

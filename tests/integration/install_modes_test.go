@@ -97,7 +97,7 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	return account
 }
 
-// expectReconciled expects that each namespace's Echo becomes Ready when its Deployment is rolled out.
+// expectReconciled expects that the Echo in each namespace becomes Ready when its Deployment is rolled out.
 func expectReconciled(ctx context.Context, admin client.Client, namespaces []string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {

@@ -67,7 +67,7 @@ var _ = Describe("kubectl", func() {
 	})
 })
 
-// expectMet expects that kubectl wait returns for an Echo's conditions.
+// expectMet expects that kubectl wait succeeds for an Echo's conditions.
 func expectMet(ctx context.Context, echo *v1.Echo, conditions ...string) {
 	GinkgoHelper()
 	for _, condition := range conditions {

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is longer than the program takes to check its permissions again, and to end.
+// askedAgain is longer than the program takes to check its permissions again and to exit.
 const askedAgain = time.Minute
 
 var _ = Describe("a namespace without the operator's permissions", Ordered, func() {
@@ -134,13 +134,13 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 	}, SpecTimeout(time.Minute))
 })
 
-// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b, with permissions that are granted and revoked.
+// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b. Tests grant and revoke its permissions.
 type restrictedProgram struct {
 	name, kubeconfig, probes string
 	admin, user              client.Client
 }
 
-// newRestrictedProgram creates an operator's namespaces, and its user with permissions in some of them.
+// newRestrictedProgram creates an operator's namespaces, and a user that has permissions in some of them.
 func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string,
 	granted ...string) restrictedProgram {
 	GinkgoHelper()

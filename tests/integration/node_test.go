@@ -107,7 +107,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	})
 })
 
-// withoutNodes is a client whose cache does not contain nodes yet.
+// withoutNodes is a client with a cache that does not contain nodes yet.
 type withoutNodes struct{ client.Client }
 
 func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -117,7 +117,7 @@ func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object clie
 	return c.Client.Get(ctx, key, object, options...)
 }
 
-// createOn creates a Ready Echo whose two pods run on a node.
+// createOn creates a Ready Echo with two pods on a node.
 func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	GinkgoHelper()
 	createEcho(ctx, echo)

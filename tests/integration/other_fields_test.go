@@ -82,7 +82,8 @@ var _ = Describe("fields that an Echo does not have", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// startVersion starts an operator with a default image for echo servers. It returns a function that stops it, and its Echo reconciler.
+// startVersion starts an operator with a default image for echo servers. It returns a function that stops the operator, and the operator's
+// Echo reconciler.
 func startVersion(ctx context.Context, api *rest.Config, image string) (stop func(), reconcile func(*v1.Echo) error) {
 	GinkgoHelper()
 	version, err := controlplane.NewOperatorWith(api, func(o *operator.Options) {

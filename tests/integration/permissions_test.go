@@ -80,7 +80,7 @@ func verbsOf(event auditv1.Event) []string {
 	case event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated:
 		return []string{"patch", "create"}
 	case event.Verb == "watch" && strings.Contains(event.RequestURI, "sendInitialEvents=true"):
-		return []string{"watch", "list"} // older API servers reject it, and the client lists instead
+		return []string{"watch", "list"} // older API servers reject the watch, and the client lists instead
 	default:
 		return []string{event.Verb}
 	}

@@ -129,7 +129,7 @@ func startProgram(environment []string, arguments ...string) *gexec.Session {
 	return session
 }
 
-// oneLine returns a session's standard error, which must be a single line.
+// oneLine returns a session's standard error. It fails unless the standard error is a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
 	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")
@@ -166,7 +166,7 @@ func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return command
 }
 
-// kubectl runs kubectl, which must succeed, and returns its output.
+// kubectl runs kubectl and returns its output. It fails if kubectl fails.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()

@@ -18,7 +18,7 @@ type proxy struct {
 	lock     sync.Mutex
 	listener net.Listener
 	forward  bool
-	response string // sent on connections that are not forwarded
+	response string // the response on connections that are not forwarded
 	open     []net.Conn
 }
 

@@ -61,7 +61,7 @@ var _ = Describe("a resource quota", func() {
 			refused = k8s.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 			return refused
 		}).WithContext(ctx).Should(HaveOccurred())
-		setReplicaFailure(ctx, echo, refused.Error()) // as Kubernetes' controllers do
+		setReplicaFailure(ctx, echo, refused.Error()) // as Kubernetes' controllers would
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		note := fmt.Sprintf("The resource quota none "+refusal, "the Pod web-echo-")

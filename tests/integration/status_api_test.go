@@ -61,7 +61,7 @@ var _ = Describe("the status API", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		server, admin = startCluster()
-		for i := range many { // paused, so that the operator only writes their status
+		for i := range many { // they are paused, so that the operator writes only their status
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
 		sent = &requestLog{}

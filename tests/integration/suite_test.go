@@ -41,7 +41,7 @@ var (
 	cluster *rest.Config
 	// suiteKubeconfig is the administrator's kubeconfig, for programs.
 	suiteKubeconfig []byte
-	// k8s reads from the API server, never from a cache.
+	// k8s reads from the API server, and never from a cache.
 	k8s client.Client
 	// program is the path of the operator's program.
 	program string
@@ -75,7 +75,7 @@ var _ = BeforeSuite(func() {
 	startOperator()
 })
 
-// startCluster starts an API server with the kind Echo and other kinds, and returns an administrator's client.
+// startCluster starts an API server that serves Echoes and other kinds. It returns an administrator's client.
 func startCluster(crds ...string) (*envtest.Environment, client.Client) {
 	GinkgoHelper()
 	server := startAPIServer(append(crds, filepath.Join(configFolder, "crd", "bases"))...)

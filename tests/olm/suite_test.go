@@ -90,7 +90,7 @@ func run(ctx context.Context, commands string) {
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish points the tag that a catalog follows to a version's tag.
+// publish moves the tag that a catalog follows to a version's image.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
@@ -134,7 +134,7 @@ func expectSucceeded(ctx context.Context, version string) {
 		Should(Equal("echo-operator.v" + version + " Succeeded;"))
 }
 
-// pointCatalogAt makes the versions up to the given one available to OLM.
+// pointCatalogAt makes all versions up to the given one available to OLM.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",

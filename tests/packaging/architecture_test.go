@@ -45,7 +45,7 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	var rows []string
 	sentences := packageSentences(t)
 	for _, folder := range slices.Sorted(maps.Keys(sentences)) {
-		if !strings.HasSuffix(folder, "test") { // for tests
+		if !strings.HasSuffix(folder, "test") { // packages for tests are not in the table
 			purpose, _, _ := strings.Cut(sentences[folder], ":")
 			rows = append(rows, fmt.Sprintf("| `%s` | %s |", folder, purpose))
 		}

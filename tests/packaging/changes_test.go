@@ -45,7 +45,7 @@ func checkPlaces(t *testing.T, change, places string) {
 		if isCommand(name) || pathsAt(name) != nil {
 			continue
 		}
-		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // after "in", or before
+		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names after "in", then those before
 		if looksLikePath := strings.Contains(name, "/") && !strings.HasPrefix(name, "k8s.io/"); looksLikePath || !isInAny(t, name, nearest) {
 			t.Errorf("%s: %s is in none of %v", change, name, nearest)
 		}
@@ -61,7 +61,7 @@ func quoted(text string) []string {
 	return all
 }
 
-// isCommand reports whether a name is a command or one of a command's settings, which another test checks.
+// isCommand reports whether a name is a command or a setting of a command. Another test checks these names.
 func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }

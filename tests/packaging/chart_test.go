@@ -113,7 +113,7 @@ func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 // TestChart_isTheInstaller lists the differences between the chart and install.yaml.
 func TestChart_isTheInstaller(t *testing.T) {
 	want, got := kustomized(t, "resources: [../config/default]"), installed(t)
-	delete(want, "Namespace echo-operator-system") // Helm creates it for --create-namespace
+	delete(want, "Namespace echo-operator-system") // with --create-namespace, Helm creates the namespace
 	definition := unstructured.Unstructured{Object: want["CustomResourceDefinition echoes.example.com"]}
 	definition.SetAnnotations(merged(definition.GetAnnotations(), "helm.sh/resource-policy", "keep"))
 	for _, object := range want {

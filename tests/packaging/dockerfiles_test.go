@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// instruction is an instruction of a Dockerfile, on one line.
+// instruction is an instruction in a Dockerfile, joined into one line.
 type instruction struct{ name, arguments string }
 
 // dockerfiles returns the instructions in each of the project's Dockerfiles.

@@ -122,7 +122,7 @@ func TestCompletionScript_isDocumented(t *testing.T) {
 	}
 }
 
-// filesOf returns the files in a compressed archive. Programs must be executable.
+// filesOf returns the files in a compressed archive. It fails if a program is not executable.
 func filesOf(t *testing.T, archive string) []string {
 	t.Helper()
 	content, err := gzip.NewReader(strings.NewReader(archive))

@@ -40,7 +40,7 @@ func TestKubeScore(t *testing.T) {
 	}
 }
 
-// answers returns the remarks in the table in docs/explanation/security.md, by subject.
+// answers returns the remarks from the table in docs/explanation/security.md, by subject.
 func answers(t *testing.T) map[string][]string {
 	t.Helper()
 	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Remarks of kube-score\n")

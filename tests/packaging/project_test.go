@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// projectFile is PROJECT, which lists the project's APIs for operator-sdk.
+// projectFile is the content of PROJECT, which lists the project's APIs for operator-sdk.
 type projectFile struct {
 	Domain, ProjectName, Repo, Version string
 	Layout                             []string

@@ -59,7 +59,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	})
 }
 
-// discover answers a discovery request. It returns nil for other requests.
+// discover returns the response to a discovery request, or nil for other requests.
 func (c scenario) discover(path string) any {
 	switch parts := strings.Split(strings.Trim(path, "/"), "/"); {
 	case path == "/api":

@@ -17,7 +17,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// templateAnnotation contains the digest of the template that a pod was created from.
+// templateAnnotation contains the digest of the template from which a pod was created.
 const templateAnnotation = "template"
 
 // orphanedReplicaSet is the UID of an orphaned Deployment's ReplicaSet.
@@ -45,7 +45,7 @@ func typed[T any](o *unstructured.Unstructured, into T) T {
 	return into
 }
 
-// content returns an object as JSON represents it.
+// content returns an object in its JSON form.
 func content(object any) map[string]any {
 	fields := map[string]any{}
 	convert(object, &fields)

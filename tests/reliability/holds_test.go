@@ -18,7 +18,7 @@ func (h hold) String() string {
 	return fmt.Sprintf("%s %d changes late from change %d", h.resource, h.lag, h.from)
 }
 
-// known returns how many of a log's changes a resource's watch may report.
+// known returns the number of a log's changes that a resource's watch may report.
 func (i *injector) known(resource string, log []change) int {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -31,7 +31,7 @@ func (i *injector) known(resource string, log []change) int {
 	return known
 }
 
-// known returns how many of a log's changes precede the first one that is held back.
+// known returns the number of a log's changes that precede the first change that is held back.
 func (h hold) known(log []change) int {
 	var places []int
 	for place, change := range log {

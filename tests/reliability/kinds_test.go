@@ -32,7 +32,7 @@ type kind struct {
 	fields func() *managedfields.FieldManager
 }
 
-// kinds are the kinds that are served, by resource.
+// kinds are the kinds that the simulated API server serves, by resource.
 var kinds = servedKinds()
 
 func servedKinds() map[string]kind {
@@ -63,7 +63,7 @@ func builtIn(group, name string) kind {
 	return k
 }
 
-// ofGatewayAPI returns a Gateway API kind, which a cluster serves only if another client has installed it.
+// ofGatewayAPI returns a Gateway API kind. A cluster serves the kind only if another client has installed it.
 func ofGatewayAPI(name string) kind {
 	k := kind{group: gatewayv1.GroupName, version: "v1", kind: name}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
@@ -82,7 +82,7 @@ func (k kind) groupResource(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: k.group, Resource: resource}
 }
 
-// replace returns what an update of an object, or of its status, stores.
+// replace returns the object that the API server stores after an update of an object or its status.
 func (k kind) replace(live, after *unstructured.Unstructured, part, manager string) (*unstructured.Unstructured, error) {
 	stored := live.DeepCopy()
 	if part == "status" {
@@ -104,7 +104,7 @@ func (k kind) replace(live, after *unstructured.Unstructured, part, manager stri
 	return tracked.(*unstructured.Unstructured), nil
 }
 
-// serves reports whether the simulated API server serves a kind.
+// serves reports whether the simulated API server serves a kind in the scenario.
 func (c scenario) serves(k kind) bool { return k.group != gatewayv1.GroupName || c.gateways }
 
 // apiResources returns the discovery response for a group and version.

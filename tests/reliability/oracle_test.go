@@ -21,13 +21,13 @@ type outcome struct {
 	state map[string]string
 	// events are the events that were sent, in alphabetical order.
 	events []string
-	// broken contains the promises that were broken.
+	// broken contains the operator's promises that were broken.
 	broken []string
 	// order contains the requests, and log contains the changes.
 	order []place
 	log   []change
 	hits  int
-	// losses is how many memories the operator lost.
+	// losses is the number of memories that the operator lost.
 	losses int64
 }
 
@@ -99,7 +99,7 @@ func (o outcome) brokenPromises() []string {
 	return found
 }
 
-// differences returns how the end of a run differs from the run without faults.
+// differences returns the differences between the end of a run and the end without faults.
 func (o outcome) differences(reference outcome) []string {
 	var found []string
 	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
@@ -115,7 +115,7 @@ func (o outcome) differences(reference outcome) []string {
 	return found
 }
 
-// writes returns a run's requests that change something.
+// writes returns the requests of a run that change something.
 func (o outcome) writes() []place {
 	return slices.DeleteFunc(slices.Clone(o.order), func(at place) bool {
 		verb, _, _ := strings.Cut(at.name, " ")
@@ -123,7 +123,7 @@ func (o outcome) writes() []place {
 	})
 }
 
-// repeated returns the reasons of events that were sent more often than in the run without faults.
+// repeated returns the reasons of events that were sent more often than in a run without faults.
 func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }

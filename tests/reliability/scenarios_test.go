@@ -53,7 +53,7 @@ func basics() []scenario {
 	}
 }
 
-// others are the scenarios that are not basic.
+// others are the remaining scenarios.
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
@@ -131,7 +131,7 @@ func changes() []scenario {
 	return all
 }
 
-// drifts are scenarios in which another client changes what the operator created.
+// drifts are scenarios in which another client changes objects that the operator created.
 func drifts() []scenario {
 	edit := func(k objectKey, change func(map[string]any)) step { return func(s *simulation) { s.edit(k, change) } }
 	return []scenario{

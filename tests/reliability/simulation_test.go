@@ -122,7 +122,7 @@ func (s *simulation) deliver() bool {
 	return oldest != nil
 }
 
-// known returns how many changes are included when a new watch of a resource starts.
+// known returns the number of changes that a new watch of a resource includes when it starts.
 func (s *simulation) known(resource string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -29,7 +29,7 @@ func (s state) String() string {
 	return fmt.Sprintf("finalizer %t, children %s, status %s, %s", s.finalizer, strings.Join(s.children[:], "/"), s.status, s.mode)
 }
 
-// states returns every state in which an Echo can be.
+// states returns all states in which an Echo can be.
 func states() []state {
 	var all []state
 	forms := []string{"absent", "as desired", "old"}
@@ -142,7 +142,7 @@ func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructure
 	return problems
 }
 
-// lateOrCrashed returns the plans with one late watch, or with one crash after a write.
+// lateOrCrashed returns the plans with one late watch, and the plans with one crash after a write.
 func lateOrCrashed(reference outcome) []plan {
 	var plans []plan
 	for _, resource := range []string{"echoes", "services", "deployments", "poddisruptionbudgets", "pods"} {

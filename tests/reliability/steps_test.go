@@ -93,7 +93,7 @@ func takeName(s *simulation) {
 
 func freeName(s *simulation) { s.drop(serviceKey) }
 
-// orphan returns a step that deletes an object and keeps its dependents.
+// orphan returns a step that deletes an object but keeps its dependents.
 func orphan(k objectKey) step {
 	return func(s *simulation) {
 		_ = s.remove(k, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})

@@ -38,7 +38,7 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	return l.run(ctx)
 }
 
-// loader is the client side of the connections, keyed by file descriptor.
+// loader is the client side of the connections. Its keys are file descriptors.
 type loader struct {
 	poll     int
 	request  []byte

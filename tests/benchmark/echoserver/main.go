@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// Servers are measured in several rounds. Each round sends a number of requests to each server over parallel connections.
+// The benchmark measures servers in several rounds. Each round sends a number of requests to each server over parallel connections.
 const rounds, requests, connections = 5, 100_000, 50
 
 // run measures the servers in turn on one CPU core, so that other load on the machine affects all of them.

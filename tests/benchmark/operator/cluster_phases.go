@@ -14,10 +14,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// rolledImage is the image that all Echoes are rolled out with.
+// rolledImage is the image with which all Echoes are rolled out.
 const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
 
-// clusterRun measures the operator with a number of Echoes on its own cluster.
+// clusterRun is a measurement of the operator with a number of Echoes on its own cluster.
 type clusterRun struct {
 	*testbed.Cluster
 	b        *benchmark
@@ -169,7 +169,7 @@ func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error)
 	return r.AwaitMetrics(ctx, r.operator)
 }
 
-// kill ends the operator immediately, if it is running.
+// kill kills the operator if it is running.
 func (r *clusterRun) kill() error {
 	ended := r.operator
 	r.operator = nil
@@ -187,7 +187,7 @@ func (r *clusterRun) failure(err error) error {
 	return r.Failure(err)
 }
 
-// timeout limits how long a storm can take.
+// timeout limits how long a storm may take.
 func (r *clusterRun) timeout() time.Duration {
 	return 5*time.Minute + time.Duration(r.n)*time.Second
 }

@@ -63,7 +63,7 @@ func (b *benchmark) startElected(ctx context.Context, p *testbed.ControlPlane) (
 	return g, nil
 }
 
-// oneFailover ends the leader with a signal, creates an Echo, and returns how long it takes until its Deployment exists.
+// oneFailover sends a signal to the leader, creates an Echo, and returns the time until the Echo's Deployment exists.
 func oneFailover(ctx context.Context, o *testbed.Observer, leader *testbed.Program, signal os.Signal, name string) (
 	took time.Duration, err error,
 ) {

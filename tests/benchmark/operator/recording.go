@@ -89,7 +89,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = answer.Body.WriteTo(w) // the client notices an incomplete response
 }
 
-// count counts a request, and notes when the first watch begins.
+// count counts a request, and records the time when the first watch begins.
 func (r *recorder) count(request *http.Request) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -143,7 +143,7 @@ func (r *recorder) watching(context.Context) (bool, error) {
 	return !r.firstWatch.IsZero(), nil
 }
 
-// startRecorded starts the operator behind a proxy. The returned function ends both.
+// startRecorded starts the operator behind a proxy. The returned function stops both.
 func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, arguments ...string) (
 	*recorder, *testbed.Program, func() error, error,
 ) {

@@ -52,7 +52,7 @@ func (o *observer) observe(ctx context.Context, name string) (line, error) {
 	return l, nil
 }
 
-// create creates an Echo and returns when each step was seen.
+// create creates an Echo, and returns the times at which the steps were seen.
 func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

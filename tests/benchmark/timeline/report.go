@@ -38,7 +38,7 @@ type shares struct {
 	Percent      percentiles `json:"percent"`
 }
 
-// percentiles are a median and the value that one in a hundred exceeds.
+// percentiles are the median, and the value that only one in a hundred values exceeds.
 type percentiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

@@ -23,7 +23,7 @@ const (
 	kubelet   = "kubelet"
 )
 
-// Steps that other steps wait for.
+// Steps that other steps depend on.
 const (
 	applied   = "applied"
 	finalizer = "finalizer"
@@ -42,7 +42,7 @@ type step struct {
 	name, by string
 	// after is the step that this one waits for.
 	after string
-	// shows reports whether an object of the Echo shows that the step was taken.
+	// shows reports whether an object of the Echo shows that the step is complete.
 	shows func(client.Object) bool
 }
 

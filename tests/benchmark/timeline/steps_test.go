@@ -25,7 +25,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSteps checks which steps objects show, each after the steps before it.
+// TestSteps checks which steps objects show. Each object comes after the objects of earlier steps.
 func TestSteps(t *testing.T) {
 	deployment := func(available int32) *appsv1.Deployment {
 		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))},

@@ -15,7 +15,7 @@ import (
 const (
 	// Real is a cluster with real containers.
 	Real = "real"
-	// Simulated is a real control plane whose pods are simulated.
+	// Simulated is a real control plane with simulated pods.
 	Simulated = "simulated"
 	// Given is an existing cluster, which KUBECONFIG selects.
 	Given = "given"

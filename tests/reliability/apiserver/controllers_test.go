@@ -44,9 +44,9 @@ func (s *server) otherControllers(ctx context.Context, now *state) error {
 // collect does the garbage collector's work: it completes deletions, and deletes objects whose owner is gone.
 func (s *server) collect(ctx context.Context, now *state) error {
 	if d := now.children["Deployment"]; len(now.pods) > 0 && d != nil && d.GetDeletionTimestamp() != nil {
-		return s.podsOf(ctx, now) // they are removed before the Deployment
+		return s.podsOf(ctx, now) // the pods are removed before the Deployment
 	}
-	for _, o := range slices.Backward(now.all()) { // the Echo last
+	for _, o := range slices.Backward(now.all()) { // the Echo comes last
 		switch {
 		case o.GetDeletionTimestamp() == nil:
 		case slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents):

@@ -22,7 +22,7 @@ type edit struct {
 	needs, excludedBy string
 }
 
-// place locates a key of a map, or an item of a list, in an object.
+// place locates a map key or a list item in an object.
 type place struct {
 	path []string
 	// field is the map's key, or the field of the list's items that contains the value.
@@ -204,13 +204,13 @@ func portNameOf(spec map[string]any) string {
 	return cmp.Or(name, "http")
 }
 
-// with marks an edit of a field that the operator sets only if the Echo sets a field of its spec.
+// with marks an edit as possible only if the Echo's spec sets a field.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
 }
 
-// unless marks an edit of a field that the operator may leave unset if the Echo sets a field of its spec.
+// unless marks an edit as possible only if the Echo's spec does not set a field.
 func (e edit) unless(field string) edit {
 	e.excludedBy = field
 	return e

@@ -99,7 +99,7 @@ func (c codec) encode(event watchEvent) ([]byte, error) {
 	return json.Marshal(map[string]any{"type": plain.Type, "object": json.RawMessage(bytes.TrimSpace(raw.Bytes()))})
 }
 
-// expired returns the event that ends a watch whose version is too old to continue.
+// expired returns the event that ends a watch if its version is too old to continue.
 func expired() watchEvent {
 	return watchEvent{watch.Error, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}

@@ -56,7 +56,7 @@ func (s *server) settle(ctx context.Context, namespace string, running func() (*
 	return now, err
 }
 
-// rest returns what is stored in a namespace, and an unrest if there is work left to do.
+// rest returns the stored state of a namespace, and an unrest if there is work left to do.
 func (s *server) rest(ctx context.Context, p *process, namespace string) (*state, error) {
 	now, err := s.read(ctx, namespace)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 	return now, p.expectNoWork(ctx, s.client, now, namespace)
 }
 
-// isCurrent returns an unrest if the operator's cache does not match what is stored.
+// isCurrent returns an unrest if the operator's cache does not match the stored state.
 func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
 	versions := map[string]string{}
 	for _, o := range now.all() {
@@ -166,7 +166,7 @@ func (s *state) isUnwatched() bool {
 	return false
 }
 
-// reportsSpec reports whether the status is about the stored spec.
+// reportsSpec reports whether the status is for the stored spec.
 func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }

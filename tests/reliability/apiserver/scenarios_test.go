@@ -116,7 +116,7 @@ func childOf(kind, namespace string) *object {
 	return child
 }
 
-// run runs a scenario in a new namespace. It returns what is stored at the end.
+// run runs a scenario in a new namespace. It returns the state at the end.
 func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_ map[string]any, err error) {
 	namespace, err := s.newNamespace(ctx, "tampered")
 	if err != nil {
@@ -139,7 +139,7 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 		}
 		return p, nil
 	}
-	now, err := s.settle(ctx, namespace, running) // so that the first list is empty
+	now, err := s.settle(ctx, namespace, running) // wait here, so that the first list is empty
 	for _, act := range c.steps {
 		if err != nil {
 			return nil, err

@@ -34,9 +34,9 @@ const (
 type server struct {
 	config *rest.Config
 	client client.Client // with an administrator's permissions, and without a cache
-	// pods is true if Deployments have pods.
+	// pods is true if the server's Deployments have pods.
 	pods bool
-	// met holds the UIDs of children that existed at the same time as their Echo.
+	// met contains the UIDs of children that existed at the same time as their Echo.
 	met sync.Map
 }
 

@@ -25,13 +25,13 @@ const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 type object = unstructured.Unstructured
 
-// state is what the API server stores in a namespace.
+// state contains the objects that the API server stores in a namespace.
 type state struct {
-	echo *object // nil if there is none
+	echo *object // nil if there is no Echo
 	// children are the objects of all kinds that a child can have, by kind, no matter who created them. A correct state has at most one per
 	// kind.
 	children map[string]*object
-	// others are additional objects of the same kind.
+	// others are additional objects of a kind that already has an object in children.
 	others []*object
 	pods   []*object
 }
@@ -81,7 +81,7 @@ func (s *server) list(ctx context.Context, kind client.Object, namespace string)
 	return list.Items, err
 }
 
-// all returns a state's objects, the Echo first.
+// all returns all objects of a state. The Echo is the first.
 func (s *state) all() []*object {
 	var all []*object
 	if s.echo != nil {

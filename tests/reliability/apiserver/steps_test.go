@@ -30,7 +30,7 @@ func (w *walk) setTopField(t *rapid.T) {
 	w.set(t, f, specs.DrawValue(t, f))
 }
 
-// set sets a field, along with the fields that it requires.
+// set sets a field, together with the fields that it requires.
 func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	next := runtime.DeepCopyJSON(w.spec)
 	specs.Put(next, f.Path, value)
@@ -108,7 +108,7 @@ func sameClass(before, after map[string]any, part, class string) bool {
 	return reflect.DeepEqual(a[class], b[class])
 }
 
-// isWanted reports whether a spec desires a kind of child.
+// isWanted reports whether a spec requires a kind of child.
 func isWanted(spec map[string]any, kind string) bool {
 	part := map[string]string{"Ingress": "ingress", "NetworkPolicy": "networkPolicy", "PodDisruptionBudget": "disruptionBudget"}[kind]
 	if part == "" {

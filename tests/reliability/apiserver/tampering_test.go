@@ -14,7 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// held is how long an event is held back.
+// held is the time for which an event is held back.
 const held = 300 * time.Millisecond
 
 // tampering is a change to an event on its way to the operator.

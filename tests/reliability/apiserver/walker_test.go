@@ -27,7 +27,7 @@ type walk struct {
 	operator      *process
 	// spec is the Echo's stored spec, and good is the last one that was not rejected.
 	spec, good map[string]any
-	// freshOf holds the outcomes of fresh Echoes, by spec.
+	// freshOf contains the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
 	// foreign contains other clients' additions, by the kind of the object. They must stay.
 	foreign map[string][]foreign

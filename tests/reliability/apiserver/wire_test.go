@@ -183,7 +183,7 @@ func fillsCache(r *http.Request) bool {
 	return r.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion"))
 }
 
-// target returns a request's namespace and resource. Both are empty if it has neither.
+// target returns a request's namespace and resource. Either may be empty.
 func target(r *http.Request) (namespace, resource string) {
 	_, rest, found := strings.Cut(r.URL.Path, "/namespaces/")
 	if !found {

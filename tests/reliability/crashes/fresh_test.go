@@ -26,7 +26,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// quiet is how long the operator is watched for writes when nothing happens.
+// quiet is how long the test watches the operator for writes while nothing changes.
 const quiet = 10 * time.Second
 
 // withoutEchoes returns the kinds of objects that an Echo may consist of.
@@ -80,7 +80,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey names a companion after the pod that it belongs to, and numbers additional ones for the same pod.
+// companionKey returns a key for a companion, made from the name of its owner. Additional companions of an owner get a number.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
 	for number := 2; seen[key] != ""; number++ {
@@ -89,7 +89,7 @@ func companionKey(seen map[string]string, owner string) string {
 	return key
 }
 
-// owner returns the kind and name of an object's controller, or "" if it has none.
+// owner returns the kind and name of an object's controller, or "" if the object has no controller.
 func owner(object client.Object, living map[types.UID]string) string {
 	controller := metav1.GetControllerOf(object)
 	switch {
@@ -152,7 +152,7 @@ func maskEcho(echo *v1.Echo, generation int64) {
 	}
 }
 
-// expectQuiet expects that the operator writes nothing for a while.
+// expectQuiet expects that the operator writes nothing for some time.
 func expectQuiet(ctx context.Context, namespaces ...string) {
 	GinkgoHelper()
 	before, written := echoVersions(ctx, Default, namespaces), writes(ctx)

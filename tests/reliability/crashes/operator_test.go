@@ -76,7 +76,7 @@ func lease(ctx context.Context, g Gomega) *coordinationv1.Lease {
 	return found
 }
 
-// awaitLeader waits until both replicas run and one of them holds the lease, and returns the leader first.
+// awaitLeader waits until both replicas run and one of them holds the lease. It returns the leader first.
 func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 	GinkgoHelper()
 	var leader, other *corev1.Pod
@@ -88,7 +88,7 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 			leader, other = other, leader
 		}
 		g.Expect(*held.Spec.HolderIdentity).To(HavePrefix(leader.Name + "_"))
-		// The process that holds the lease may have ended, and another may have started in the same pod.
+		// The process that holds the lease may have ended, and another process may have started in the same pod.
 		g.Expect(held.Spec.RenewTime.Time).To(BeTemporally(">", leader.Status.ContainerStatuses[0].State.Running.StartedAt.Time))
 	}).WithContext(ctx).Should(Succeed())
 	return leader, other
@@ -116,7 +116,7 @@ func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// dropLease deletes the lease, so that the next leader does not wait for its expiry.
+// dropLease deletes the lease, so that the next leader does not wait until it expires.
 func dropLease(ctx context.Context) {
 	GinkgoHelper()
 	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}

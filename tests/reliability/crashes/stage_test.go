@@ -22,12 +22,12 @@ import (
 type stage struct {
 	*churn
 	steady *v1.Echo
-	// pods are the steady Echo's pods, by UID, with their names.
+	// pods contains the names of the steady Echo's pods, by UID.
 	pods   map[types.UID]string
 	prober *realcluster.Prober
 }
 
-// newStage creates the steady Echo and starts the changes to the other Echoes.
+// newStage creates the steady Echo, and starts the changes to the other Echoes.
 func newStage(ctx context.Context) *stage {
 	GinkgoHelper()
 	s := &stage{steady: steady(namespaces.New(ctx))}

@@ -29,13 +29,13 @@ import (
 const (
 	// maxDelay is the longest total delay of a request and its response. It is short enough that a lease cannot expire during the delay.
 	maxDelay = time.Second
-	// longDelay is longer than the time that the renew deadline leaves for a renewal.
+	// longDelay is longer than the time that the renew deadline allows for a renewal.
 	longDelay = 8 * time.Second
 	// patience is how long anything may take on a busy machine.
 	patience = 3 * time.Minute
-	// interval is how often the test checks.
+	// interval is the time between two checks of a condition.
 	interval = 50 * time.Millisecond
-	// editPeriod is how often an Echo changes.
+	// editPeriod is the time between two changes of an Echo.
 	editPeriod = 200 * time.Millisecond
 	echoes     = 4
 )

@@ -14,10 +14,10 @@ type request struct {
 	process    int
 	verb, path string
 	sent       time.Duration
-	// arrived is when the API server received it, and answered is when the process received the response.
+	// arrived is the time when the API server received the request. answered is the time when the process received the response.
 	arrived, answered time.Duration
 	code              int
-	// holder is the identity in a write of the lease.
+	// holder is the identity in a write to the lease.
 	holder string
 }
 
@@ -63,7 +63,7 @@ func (j *journal) write(change func(now time.Duration)) {
 	change(time.Since(j.began))
 }
 
-// begin adds a request that was just sent.
+// begin adds a request that the process has just sent.
 func (j *journal) begin(r request) *request {
 	j.write(func(now time.Duration) {
 		r.sent = now
@@ -83,7 +83,7 @@ func (j *journal) all() []request {
 	return copied
 }
 
-// leader returns the process that last wrote the lease, or 0 if that process released it.
+// leader returns the process that wrote the lease last, or 0 if that process released the lease.
 func leader(requests []request) int {
 	leads := 0
 	for _, r := range byArrival(requests) {

@@ -12,7 +12,7 @@ const workTimeout = 13 * time.Second
 // verdict is the result of evaluating a log.
 type verdict struct {
 	violations []string
-	// work counts the writes by leaders, and elections counts how often another process became the leader.
+	// work counts writes by leaders. elections counts how often another process became the leader.
 	work, elections int
 	// longest is the longest time between a successful renewal and a later write.
 	longest time.Duration

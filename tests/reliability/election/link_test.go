@@ -31,13 +31,13 @@ type weather struct {
 	delay time.Duration
 }
 
-// fate is what happens to one request.
+// fate describes what happens to one request.
 type fate struct {
 	before, after          time.Duration
 	lost, answerLost, hang bool
 }
 
-// network lies between a replica and the API server.
+// network simulates the network between the replicas and the API server.
 type network struct {
 	lock   sync.Mutex
 	random *rand.Rand
@@ -78,7 +78,7 @@ type link struct {
 	carrier http.RoundTripper
 }
 
-// serve serves a link over HTTP/2, as the API server does.
+// serve serves a link over HTTP/2, because the API server uses HTTP/2.
 func (l *link) serve() *httptest.Server {
 	server := httptest.NewUnstartedServer(l)
 	server.EnableHTTP2 = true
@@ -156,7 +156,7 @@ func (l *link) lose(r *http.Request, f fate) {
 	panic(http.ErrAbortHandler)
 }
 
-// holderIn returns the identity in a write of the lease.
+// holderIn returns the identity in a write to the lease.
 func holderIn(path string, body []byte) string {
 	if !strings.Contains(path, "/leases") || len(body) == 0 {
 		return ""

@@ -54,7 +54,7 @@ func newReplicas(t *testing.T, config *rest.Config, seed uint64) *replicas {
 	return r
 }
 
-// setWeather sets what happens to the requests of both replicas.
+// setWeather sets the weather for the requests of both replicas.
 func (r *replicas) setWeather(w weather) {
 	for _, n := range r.networks {
 		n.set(w)
@@ -86,7 +86,7 @@ func (r *replicas) start(t *testing.T) (stop func()) {
 	}
 }
 
-// runProcess runs a process until it ends, or is stopped because ctx ends.
+// runProcess runs a process until it ends, or until ctx ends.
 func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) error {
 	l, err := newLink(r.config, process, r.networks[process%2], &r.journal)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestEveryMutantIsOfToday(t *testing.T) {
 // name matches a Go identifier that does not follow a dot.
 var name = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z_]\w*)`)
 
-// unknownNames returns the names in an expression that are declared neither in a file nor by Go.
+// unknownNames returns the names in an expression that neither the file nor Go declares.
 func unknownNames(file, expression string) []string {
 	var unknown []string
 	for _, match := range name.FindAllStringSubmatch(expression, -1) {

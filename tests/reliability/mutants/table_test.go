@@ -46,7 +46,7 @@ func textbook() []mutant {
 	}
 }
 
-// found contains the bugs that a search found in this operator.
+// found contains the bugs that a search has found in this operator.
 func found() []mutant {
 	return []mutant{
 		{"a status that another client edits stays", "SetupWithManager",

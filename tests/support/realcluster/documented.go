@@ -74,7 +74,7 @@ func (r *Reader) kubeconfig(ctx context.Context, folder string) string {
 	return path
 }
 
-// version returns the version of the tree, which is the tag of its images.
+// version returns the version of the source tree, which is the tag of its images.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "VERSION"))

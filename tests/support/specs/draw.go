@@ -91,7 +91,7 @@ func DrawValue(t *rapid.T, f Field) any {
 
 func drawInteger(t *rapid.T, f Field) int64 {
 	values := slices.Clone(integersOf(f.Path[len(f.Path)-1]))
-	if f.Path[0] != "replicas" { // most numbers of replicas are more than the operator allows
+	if f.Path[0] != "replicas" { // the operator rejects most numbers of replicas
 		values = append(values, limitsOf(f.Schema)...)
 	}
 	return rapid.SampledFrom(values).Draw(t, "integer")
@@ -146,7 +146,7 @@ func keysOf(f Field) []string {
 	}
 }
 
-// drawObject draws an object with its required fields, and some of the others.
+// drawObject draws an object with its required fields and some optional fields.
 func drawObject(t *rapid.T, f Field) map[string]any {
 	value := map[string]any{}
 	if f.Schema.AdditionalProperties != nil {

@@ -1,4 +1,4 @@
-// hello is a minimal HTTP server in Go, the baseline that other servers are compared with.
+// hello is a minimal HTTP server in Go. The benchmark compares other servers with it.
 package main
 
 import (

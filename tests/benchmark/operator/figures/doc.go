@@ -1,2 +1,2 @@
-// Package figures holds the figures of a benchmark run, and reports them next to their limits and goals.
+// Package figures stores the figures of a benchmark run, and reports them next to their limits and goals.
 package figures

@@ -122,7 +122,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows are the lines for Echoes with pods. The limit is the cost of a tenth of the Echoes.
+// clusterRows are the lines for Echoes with pods. The limit is the cost with a tenth of the Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

@@ -18,7 +18,7 @@ type Write struct {
 // Value is the name of a value that a response contains.
 type Value string
 
-// The values in responses that later requests may need.
+// These are the values in responses that later requests may need.
 const (
 	UID     Value = "uid"
 	Version Value = "resourceVersion"
@@ -89,7 +89,7 @@ func isJSON(contentType string) bool {
 
 const (
 	versionKey = `"resourceVersion":"`
-	// noVersion is a version that no object has. The operator creates objects with it.
+	// noVersion is a version that no object has. The operator uses it to create objects.
 	noVersion = versionKey + `1"`
 )
 

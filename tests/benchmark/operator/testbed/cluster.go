@@ -34,7 +34,7 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// Cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
+// Cluster is a control plane with the controllers and the scheduler that pods require. Its nodes have simulated kubelets.
 type Cluster struct {
 	*ControlPlane
 	kubernetes   string     // the directory that contains the Kubernetes programs
@@ -142,7 +142,7 @@ func (c *Cluster) addUser(name string, groups ...string) error {
 	return os.WriteFile(c.Kubeconfig(name), kubeconfig, 0o600)
 }
 
-// launch starts a program that ends with the cluster.
+// launch starts a program that stops together with the cluster.
 func (c *Cluster) launch(ctx context.Context, path string, arguments ...string) error {
 	g, err := launch(ctx, c.ControlPlane, nil, path, arguments...)
 	if err == nil {
@@ -159,7 +159,7 @@ func (c *Cluster) Failure(err error) error {
 	return err
 }
 
-// Stop ends the kubelets, the programs and the control plane.
+// Stop stops the kubelets, the programs and the control plane.
 func (c *Cluster) Stop() error {
 	c.stopKubelets()
 	var err error

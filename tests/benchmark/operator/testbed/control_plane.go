@@ -96,7 +96,7 @@ func (p *ControlPlane) connect() (err error) {
 	return err
 }
 
-// Stop ends the control plane and removes its files.
+// Stop stops the control plane and removes its files.
 func (p *ControlPlane) Stop() error {
 	var err error
 	if p.Env != nil {

@@ -94,13 +94,13 @@ func (e *EchoCount) Ready(image string) int {
 	return count
 }
 
-// Stop ends the watch.
+// Stop stops the watch.
 func (e *EchoCount) Stop() error {
 	e.cancel()
 	return <-e.ended
 }
 
-// fail ends the watch because of an error.
+// fail stops the watch because of an error.
 func (e *EchoCount) fail(err error) error {
 	_ = e.Stop() // only the given error matters
 	return err

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// OperatorName is the name of the operator among the programs whose CPU time is read.
+// OperatorName is the operator's name in the CPU times by program.
 const OperatorName = "operator"
 
 // Expense contains the resources that the operator has used since it started, and the CPU time of all processes in the cluster.

@@ -32,7 +32,7 @@ func (p *ControlPlane) Observe(ctx context.Context) (o *Observer, err error) {
 	return o, err
 }
 
-// Stop ends the watches.
+// Stop stops the watches.
 func (o *Observer) Stop() {
 	o.deployments.Stop()
 	o.events.Stop()
@@ -55,7 +55,7 @@ func (o *Observer) Create(ctx context.Context, name string) (Timing, error) {
 	return took, err
 }
 
-// await waits until an object with a property was added or changed.
+// await waits until an object that meets a condition is added or changed.
 func await(ctx context.Context, w watch.Interface, timeout time.Duration, wanted func(object any) bool) error {
 	end := time.After(timeout)
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// PodsPerEcho is the number of pods of an Echo.
+// PodsPerEcho is the number of pods per Echo.
 const PodsPerEcho = 2
 
 // CreatePods creates the pods that controllers and a kubelet would run for the existing Deployments.
@@ -47,7 +47,7 @@ func CreatePod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	return c.Status().Update(ctx, pod)
 }
 
-// runningStatus returns the status of a pod that has been ready since a time.
+// runningStatus returns the status of a pod that has been ready since a given time.
 func runningStatus(pod *corev1.Pod, since metav1.Time) corev1.PodStatus {
 	return corev1.PodStatus{
 		Phase: corev1.PodRunning, StartTime: &since, PodIP: "10.200.0.1", HostIP: "192.0.2.1",
@@ -77,7 +77,7 @@ func PodOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	return pod
 }
 
-// Parallel calls a function for all numbers below a count, with parallel workers. It stops at the first error.
+// Parallel calls a function for all numbers below a count, using parallel workers. It stops at the first error.
 func Parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
 	const workers = 16
 	ctx, cancel := context.WithCancelCause(ctx)

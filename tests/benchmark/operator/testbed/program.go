@@ -100,7 +100,7 @@ func (g *Program) Write() error {
 	return err
 }
 
-// Finish waits until a raw writer has ended. It returns the CPU time of the writes, and how long each Echo took.
+// Finish waits until a raw writer has ended. It returns the CPU time of the writes, and the time that each Echo took.
 func (g *Program) Finish() (time.Duration, []Timing, error) {
 	var times []Timing
 	problem := json.NewDecoder(g.output).Decode(&times)
@@ -120,7 +120,7 @@ func (g *Program) Failure(err error) error {
 	return errors.Join(fmt.Errorf("%s: %w\n%s", filepath.Base(g.Command.Path), err, text[max(0, len(text)-end):]), problem)
 }
 
-// Kill ends a program immediately.
+// Kill kills a program.
 func (g *Program) Kill() error {
 	if err := g.Command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -62,7 +62,7 @@ func (p *ControlPlane) AwaitPasses(ctx context.Context, g *Program, wanted int) 
 
 const leaseName = "echo-operator.example.com"
 
-// AwaitLease waits until there is a leader.
+// AwaitLease waits until an operator holds the lease.
 func (p *ControlPlane) AwaitLease(ctx context.Context) error {
 	return Poll(ctx, StartTimeout, func(ctx context.Context) (bool, error) {
 		lease := &coordinationv1.Lease{}
