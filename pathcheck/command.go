@@ -15,7 +15,7 @@ import (
 
 // Command is the command line for programs that examine paths.
 type Command struct {
-	// OwnService is the URL of the Echo's Service, which is queried once if nothing else responds. It may be empty.
+	// OwnService is the URL of the Echo's Service, which is queried once if nothing else responds. The URL may be empty.
 	OwnService string
 
 	address, direct, name, source, groups, ca, output string

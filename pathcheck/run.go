@@ -34,7 +34,7 @@ type Options struct {
 	Deadline time.Duration // the maximum time for the run
 }
 
-// Run examines the path to a URL. An error means that the options are not valid; the report contains everything else.
+// Run examines the path to a URL. An error means that the options are invalid. The report contains all other problems.
 func Run(ctx context.Context, o *Options) (*Report, error) {
 	t, err := wire.ParseTarget(o.URL, o.Address)
 	if err != nil {
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	return report, nil
 }
 
-// newClient returns the client for a run. It sends headers only to a server whose certificate is trusted, because they may be secrets.
+// newClient returns the client for a run. It sends headers only to a server with a trusted certificate, because headers may be secrets.
 func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 	t.Certificate = o.Certificate
 	if o.Source.IsValid() {

@@ -104,8 +104,8 @@ func endsInWord(text string) bool {
 	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
 }
 
-// hide removes secrets from a report, no matter what servers have sent back. It keeps fact values that are short words, because they come
-// from this program.
+// hide removes secrets from a report, regardless of what servers have sent back. It keeps fact values that are short words, because they
+// come from this program.
 func (r *Report) hide(s secrets) {
 	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
 	r.Problem = s.hide(r.Problem)

@@ -30,7 +30,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 0 if all expectations are met, 1 if an expectation is not met or no Echo
+// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo
 // responds, and 2 for an error. If a verdict is requested, the code is 0 once the verdict is written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command

@@ -17,7 +17,7 @@ import (
 // Informers holds the informers for all objects that the operator watches, keyed by the type of the objects.
 type Informers map[string]cache.Informer
 
-// NewInformers makes the caches hold all watched objects as soon as they start. Without it, the controllers would request most objects only
+// NewInformers makes the caches hold all watched objects as soon as they start. Otherwise, the controllers would request most objects only
 // after the process becomes the leader.
 func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
 	all := Informers{}

@@ -15,7 +15,7 @@ import (
 )
 
 // NewLabeledPods adds to a manager a second cache for the pods that request a companion, because a cache has only one selector per kind.
-// Pods without the label cost no memory.
+// Pods without the label use no memory.
 func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
 	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, erro
 	return pods, mgr.Add(managedCache{pods})
 }
 
-// managedCache makes a manager start a cache together with its own, before leader election, and wait for it.
+// managedCache makes a manager start a cache together with the manager's own cache, before leader election, and wait for it.
 type managedCache struct{ cache.Cache }
 
 // GetCache returns the cache. A manager recognizes a cache by this method.

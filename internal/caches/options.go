@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Watched lists what the operator watches in addition to Kubernetes' own kinds.
+// Watched lists the kinds that the operator watches in addition to Kubernetes' own kinds.
 type Watched struct {
 	// Served holds the Gateway API kinds.
 	Served children.Served

@@ -1,4 +1,4 @@
-// Package certificates reads PEM certificates. Unlike the standard library, it never skips damaged content silently.
+// Package certificates reads PEM certificates. Unlike the standard library, it reports damaged content instead of skipping it.
 package certificates
 
 import (

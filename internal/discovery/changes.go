@@ -42,7 +42,7 @@ type Changes struct {
 	Times
 	// Began is the time at which the process started.
 	Began time.Time
-	// Start holds what the cluster offered at that time.
+	// Start holds the findings about the cluster at that time.
 	Start Offer
 
 	seen  []string // the changes in the last response

@@ -27,7 +27,7 @@ func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	return c.add(at, leads, Offer{route(): {Access: access}})
 }
 
-// TestWhenAChangeEndsTheProcess gives a process a response each minute. Minutes 0, 2, 4 are even.
+// TestWhenAChangeEndsTheProcess gives a process one response per minute. Minutes 0, 2 and 4 are even.
 func TestWhenAChangeEndsTheProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		start     Access
@@ -121,7 +121,7 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 	}
 }
 
-// expectApart expects that replicas ended a period apart, and that none ended soon after its start.
+// expectApart expects that replicas ended at least a period apart, and that no replica ended soon after its start.
 func expectApart(t *testing.T, times Times, replicas []*replica) {
 	t.Helper()
 	if len(replicas[0].ended) == 0 || len(replicas[1].ended) == 0 {

@@ -114,7 +114,7 @@ func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, 
 	return Finding{Access: Usable}, nil
 }
 
-// Access says whether the operator can use a kind.
+// Access describes whether the operator can use a kind.
 type Access string
 
 // The findings about a kind.

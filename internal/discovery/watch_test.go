@@ -20,10 +20,10 @@ func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 		answer   Access
 		want     []int // how many kinds the watch asks about in each minute
 	}{
-		"nothing is required":                        {nil, func(*Watch) {}, Usable, []int{0, 0, 0}},
-		"one kind is required":                       {all[:1], func(*Watch) {}, Usable, []int{1, 1, 1}},
-		"a kind that is used was missed":             {nil, missed, Usable, []int{1, 0, 0}},
-		"a kind that is used was missed and is gone": {nil, missed, NotServed, []int{1, 1, 1}},
+		"nothing is required":                      {nil, func(*Watch) {}, Usable, []int{0, 0, 0}},
+		"one kind is required":                     {all[:1], func(*Watch) {}, Usable, []int{1, 1, 1}},
+		"a used kind was missed":                   {nil, missed, Usable, []int{1, 0, 0}},
+		"a used kind was missed and is not served": {nil, missed, NotServed, []int{1, 1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []int

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// maxEvents is the number of events kept for each Echo.
+// maxEvents is the maximum number of events that are kept for each Echo.
 const maxEvents = 10
 
 // Event is an event that this process sent.

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// report holds what is shown about an Echo. Only the report of a single Echo has objects and warnings.
+// report holds the data that is shown about an Echo. Only the report of a single Echo has objects and warnings.
 type report struct {
 	Namespace       string              `json:"namespace"`
 	Name            string              `json:"name"`
@@ -32,7 +32,7 @@ type report struct {
 	Warnings        []warning           `json:"warnings,omitempty"`
 }
 
-// condition is a condition without its message, because the report's message summarizes it.
+// condition holds a condition without its message. The report's message summarizes that message.
 type condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
@@ -111,7 +111,7 @@ func (r report) writeText(out io.Writer) error {
 	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
 }
 
-// reports holds what is shown about several Echoes.
+// reports holds the data that is shown about several Echoes.
 type reports struct {
 	Items []report `json:"items"`
 }

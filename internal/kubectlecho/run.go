@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// errNo is the error of a command whose result is no, for example because an Echo is not Ready or a request failed.
+// errNo is the error of a command with a negative result, for example because an Echo is not Ready or a request failed.
 var errNo = errors.New("no")
 
 // Run runs the plugin with a command line. The first word is the path or name that the program was called by. Run returns the exit code: 0
@@ -81,7 +81,7 @@ func usage(c *cobra.Command, err error) error {
 	return &commandline.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
 
-// yes returns errNo unless the result of a command is yes.
+// yes returns errNo if the result of a command is negative.
 func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
 // printTable prints rows of cells in columns, unless there is only the title row.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// run executes a command line of kubectl and returns its exit code and what it printed.
+// run executes a command line of kubectl and returns its exit code and output.
 func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return runAs(t, install(t, "kubectl-echo"), arguments...)

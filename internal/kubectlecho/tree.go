@@ -15,7 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// shown returns the kinds of objects that an Echo can consist of: those that the operator creates, and those that Kubernetes then creates.
+// shown returns the kinds of objects that an Echo can consist of: the kinds that the operator creates, and the kinds that Kubernetes then
+// creates for them.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
@@ -86,7 +87,7 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns the objects that belong to an owner. lines connects the objects above it.
+// branches returns the objects that belong to an owner. lines connects the objects above the owner.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

@@ -62,7 +62,7 @@ type failedCheck struct {
 	check string
 }
 
-// sumUp counts the checks by result, and returns the failed ones, always in the same order.
+// sumUp counts the checks by result, and returns the failed checks, always in the same order.
 func (c *Checks) sumUp() (map[v1.CheckResult]float64, []failedCheck) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

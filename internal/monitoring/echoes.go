@@ -18,8 +18,8 @@ import (
 // maxNamed is the maximum number of unready Echoes that have their own time series. Further unready Echoes are only counted.
 const maxNamed = 20
 
-// Echoes measures what the operator last reported about each Echo, and how long changes take. Only the leader reconciles Echoes, so the sum
-// over all replicas is correct. Its methods may be called concurrently.
+// Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
+// the sum over all replicas is correct. Its methods may be called concurrently.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram

@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	// childrenSelector selects the objects that the operator created, and those that Kubernetes then created.
+	// childrenSelector selects the objects that the operator created, and the objects that Kubernetes then created for them.
 	childrenSelector = "app.kubernetes.io/managed-by=echo-operator"
 	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
 	// usualNamespace is the operator's namespace if OLM did not install it.

@@ -14,7 +14,7 @@ const (
 	// operatorLines and echoLines limit how many of the last lines of a log are read.
 	operatorLines, echoLines int64 = 20_000, 200
 	mostLogBytes             int64 = 16 << 20
-	// mostLogs is the maximum number of Echo pods whose logs are read.
+	// mostLogs is the maximum number of Echo pods from which logs are read.
 	mostLogs = 100
 )
 
@@ -32,7 +32,7 @@ func (g *gatherer) readLogs(ctx context.Context) {
 	g.say("  of %d of %d pods with the operator's echo server", read, len(servers))
 }
 
-// echoServers returns the Echo pods that run the operator's own image, the ones with problems first.
+// echoServers returns the Echo pods that run the operator's own image, starting with the pods that have problems.
 func (g *gatherer) echoServers() []object {
 	ownImage := map[string]bool{}
 	for _, echo := range g.found[echoes] {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// textOf returns a string in an object, "" if there is none.
+// textOf returns a string in an object, or "" if there is none.
 func textOf(o object, path ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, path...)
 	return text

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// canary is a value that must not leave the cluster.
+// canary stands for a value that must not leave the cluster.
 const canary = "canary-4711"
 
 func parsed(t *testing.T, manifest string) *object {
@@ -49,7 +49,7 @@ func written(t *testing.T, r *redactor, o *object) string {
 	return string(text)
 }
 
-// TestEveryFieldOfAnEchoIsDecided fails for a new field of the spec until kept.yaml says whether it is written.
+// TestEveryFieldOfAnEchoIsDecided fails for a new field of the spec until kept.yaml specifies whether must-gather writes the field.
 func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
 	spec := rules(t).kinds["Echo"].(map[string]any)["spec"]
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)

@@ -17,7 +17,7 @@ import (
 
 const usage = "gather [flags]"
 
-// options holds what the command line specifies.
+// options holds the settings from the command line.
 type options struct {
 	namespaces        []string
 	operatorNamespace string

@@ -20,7 +20,7 @@ import (
 const startCheckTimeout = 10 * time.Second
 
 // FindCluster returns the configuration of the cluster to work on, after the cluster's API server has confirmed that it serves an API. Its
-// errors say what to do.
+// errors explain how to fix the problem.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {

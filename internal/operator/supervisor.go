@@ -23,7 +23,7 @@ const (
 // supervisor ends the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
 // or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
-	// namespaces are the namespaces to watch, empty for all.
+	// namespaces are the namespaces to watch, or empty for all.
 	namespaces []string
 	// missing holds the rights that were missing at the start.
 	missing missingRights

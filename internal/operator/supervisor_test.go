@@ -143,7 +143,7 @@ func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	})
 }
 
-// failedManager is a manager whose stop fails.
+// failedManager is a manager that fails to stop.
 type failedManager struct{ manager.Manager }
 
 func (failedManager) Start(ctx context.Context) error {

@@ -50,7 +50,7 @@ const (
 	SilentResolver Silence = "resolver"
 )
 
-// Unmet is an expectation that is not met. Got is empty if the fact is not known.
+// Unmet is an expectation that is not met. Got is empty if the fact is unknown.
 type Unmet struct {
 	Name string `json:"name"`
 	Want string `json:"want"`

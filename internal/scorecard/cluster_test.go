@@ -81,7 +81,7 @@ func TestPodsOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFailEndATest checks that a test whose requests fail does not pass and leaves no Echo.
+// TestRequestsThatFailEndATest checks that a test does not pass if its requests fail, and leaves no Echo.
 func TestRequestsThatFailEndATest(t *testing.T) {
 	for request, tests := range map[string]string{
 		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",
@@ -98,7 +98,7 @@ func TestRequestsThatFailEndATest(t *testing.T) {
 	}
 }
 
-// TestAccessFile checks that access.yaml grants only what the tests request.
+// TestAccessFile checks that access.yaml grants only the permissions that the tests use.
 func TestAccessFile(t *testing.T) {
 	text, err := os.ReadFile("access.yaml")
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// errInjected is the error with which requests fail.
+// errInjected is the error that failing requests return.
 var errInjected = errors.New("injected")
 
-// world is a fake API server, with an operator that makes each new Echo Ready immediately.
+// world is a fake API server with an operator that makes each new Echo Ready immediately.
 type world struct {
 	*cluster
 	// fail holds the errors of requests, by verb and kind, such as "get Echo".
@@ -34,7 +34,7 @@ type world struct {
 	// ready makes every new Echo Ready, with a copy of pod, unless pod is nil.
 	ready bool
 	pod   *corev1.Pod
-	// made holds the created objects, and validation is the field validation of the last one.
+	// made holds the created objects, and validation is the field validation of the last created object.
 	made       []client.Object
 	validation string
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// permissions tests that the operator has every permission that the bundle lists, and has no dangerous ones. The integration tests show
-// that it needs each listed permission.
+// permissions tests that the operator has every permission that the bundle lists, and no dangerous permissions. The integration tests show
+// that the operator needs each listed permission.
 func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {

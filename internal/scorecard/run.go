@@ -56,7 +56,7 @@ func (c *cluster) run(ctx context.Context, name string, b bundle.Bundle) ([]stri
 	}
 }
 
-// resultOf returns the result of a test from the problems that it found, or the error if it could not finish.
+// resultOf returns the result of a test from the problems that the test found, or from the error if the test could not finish.
 func resultOf(name string, problems []string, err error, log string) Result {
 	r := Result{Name: name, State: "pass", Log: log, Errors: problems}
 	if len(problems) > 0 {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Options select what is watched and how it is printed.
+// Options select the objects to watch and the output format.
 type Options struct {
 	kind      kind
 	namespace string // empty for all
@@ -28,7 +28,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.output, "output", "o", "", "output format: json prints one JSON object per line; defaults to text")
 }
 
-// Complete reads the command's arguments after its flags were parsed. Its errors say what is wrong and what would be valid.
+// Complete reads the command's arguments after its flags were parsed. Its errors name the problem and the valid values.
 func (o *Options) Complete(arguments []string, flags *pflag.FlagSet) error {
 	var err error
 	if o.kind, err = kindOf(arguments); err != nil {

@@ -113,7 +113,7 @@ func command(folder string, arguments ...string) (string, error) {
 // notices maps each text to the files that contain it, as MODULE@VERSION FILE.
 type notices map[string][]string
 
-// addGo adds the license of Go, whose standard library is in every program.
+// addGo adds the license of Go, because every program contains Go's standard library.
 func (n notices) addGo() error {
 	words, err := command(".", "env", "GOROOT", "GOVERSION")
 	if err != nil {

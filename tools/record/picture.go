@@ -15,7 +15,7 @@ const (
 	shownAtTheEnd      = 15 * time.Second // before the picture starts again
 )
 
-// picture draws lines as a scrolling terminal, in SVG, without scripts. It shortens only pauses.
+// picture draws lines as a scrolling terminal, in SVG, without scripts. It shortens only long pauses.
 func picture(lines []line) string {
 	lines = wrapped(lines)
 	times, total := shortened(lines)

@@ -45,7 +45,7 @@ func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {
 		if !strings.Contains(text, kind.Kind) {
-			t.Errorf("docs/reference/echo.md does not say what a %s is for", kind.Kind)
+			t.Errorf("docs/reference/echo.md does not describe the purpose of a %s", kind.Kind)
 		}
 	}
 }

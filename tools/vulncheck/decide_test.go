@@ -28,7 +28,7 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		scans      []scan
 		exceptions []exception
-		want       []string // what the problems contain
+		want       []string // texts that the problems contain
 	}{
 		"nothing is found": {[]scan{clean}, nil, nil},
 		"an old x/net that our code reaches": {

@@ -31,7 +31,7 @@ type finding struct {
 	effect  effect
 }
 
-// effect is what a vulnerability can do to programs.
+// effect is the effect that a vulnerability can have on programs.
 type effect int
 
 const (

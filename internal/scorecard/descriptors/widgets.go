@@ -19,7 +19,7 @@ type widget struct {
 	urn string
 	// types are the supported field types. If there are none, any type is supported.
 	types []string
-	// argument returns what is wrong with the argument, given the field and all fields of spec or status; it is nil if there is no argument.
+	// argument returns the problem with the argument, given the field and all fields of spec or status. It is nil if there is no argument.
 	argument func(all, field bundle.Schema, argument string) string
 }
 

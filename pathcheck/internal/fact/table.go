@@ -49,11 +49,11 @@ func headerFacts() []Definition {
 		{"request.headers.duplicates", "what happens to a header that is sent twice"},
 		{"request.headers.underscores", "whether a name with underscores, and a value that is not ASCII, arrive"},
 		{"request.headers.bytes", "whether a name with underscores, and a value that is not ASCII, arrive"},
-		{"request.headers.size", "the largest size or number that arrives, among the ones tried"},
+		{"request.headers.size", "the largest tried size or number that arrives"},
 		{"request.headers.size.by", "the source of the limit: proxy, Echo or none"},
-		{"request.headers.number", "the largest size or number that arrives, among the ones tried"},
+		{"request.headers.number", "the largest tried size or number that arrives"},
 		{"request.headers.number.by", "the source of the limit: proxy, Echo or none"},
-		{"request.url.size", "the largest size or number that arrives, among the ones tried"},
+		{"request.url.size", "the largest tried size or number that arrives"},
 		{"request.url.size.by", "the source of the limit: proxy, Echo or none"},
 	}
 }
@@ -118,7 +118,7 @@ func tlsFacts() []Definition {
 
 func bodyFacts() []Definition {
 	return []Definition{
-		{"body.max", "the size of the largest body that arrives, among the sizes tried"},
+		{"body.max", "the largest tried body size that arrives"},
 		{"body.max.by", "the source of the limit: proxy, Echo or none"},
 		{"body.chunked", "whether a body that is sent in chunks, without Content-Length, arrives"},
 		{"body.request", "streamed if a request arrives while its body is sent, buffered if a proxy waits for the whole body"},

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody. For larger ones, it sends
-	// only the digest.
+	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody. For larger bodies, the Echo
+	// sends only the digest.
 	largestBody, describedBody = 16 << 20, 8 << 20
 	// pause is the time for which a request or a response is interrupted, to see whether the part before the pause arrives in the meantime.
 	pause = 1500 * time.Millisecond
@@ -104,8 +104,7 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns the minimum time by which the Echo's clock is ahead. The minimum follows from the fact that a request arrives before its
-// response.
+// clock returns the minimum time by which the Echo's clock is ahead. The minimum exists because a request arrives before its response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	const requests = 3 // the quickest request counts
 	for i := range requests {

@@ -96,7 +96,7 @@ func decideCase(sent string, e *wire.Description) fact.Fact {
 	value := fact.Changed
 	switch received {
 	case "":
-		value = "not reported" // the request arrived over HTTP/2, which has only lower case
+		value = "not reported" // the request arrived over HTTP/2, which uses only lower case
 	case sent:
 		value = fact.Kept
 	case strings.ToLower(sent):

@@ -107,7 +107,7 @@ func climb(ctx context.Context, g *run.Group, l ladder) error {
 	return nil
 }
 
-// decide returns the facts for the largest size that arrived, and the reason why a larger one was refused, if any.
+// decide returns the facts for the largest size that arrived, and the reason why a larger size was refused, if any.
 func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
 	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {

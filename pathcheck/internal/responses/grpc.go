@@ -76,7 +76,7 @@ func decideUnary(a *wire.Response, err error) fact.Fact {
 	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0")
 }
 
-// serverStream makes a call whose responses arrive at intervals, and returns the times at which they arrived.
+// serverStream makes a call for a stream of responses, and returns their arrival times.
 func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()

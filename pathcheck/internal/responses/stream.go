@@ -80,7 +80,7 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	return fact.New(name, "streamed", sent, received)
 }
 
-// readUntil reads pieces until enough have arrived or the deadline passes, and returns the time at which each piece arrived.
+// readUntil reads pieces until enough pieces have arrived or the deadline passes, and returns the time at which each piece arrived.
 func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < enough {
 		if err := read(body); err != nil {

@@ -146,7 +146,7 @@ func examineOldest(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineEnd determines whether the Echo receives the client's TLS connection, another TLS connection, or one without TLS.
+// examineEnd determines whether the Echo receives the client's TLS connection, another TLS connection, or a connection without TLS.
 func examineEnd(ctx context.Context, g *run.Group) error {
 	e := g.Known.Plain.Description
 	if e == nil || e.TLS == nil {

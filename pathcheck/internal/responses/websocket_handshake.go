@@ -57,7 +57,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, nil
 }
 
-// bufferedStream is a stream whose reader may have read more than the header.
+// bufferedStream is a stream from which more than the header may already have been read.
 type bufferedStream struct{ *wire.Stream }
 
 // Read implements io.Reader. It replaces io.EOF, which the library would interpret as the end of a message.

@@ -60,7 +60,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	return k, nil
 }
 
-// findControls determines what requests can control.
+// findControls determines which properties of a response requests can control.
 func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	const controls = PlainPath + "?echo.size=1"
 	controlled, err := c.Do(ctx, &wire.Request{Path: controls})

@@ -69,7 +69,7 @@ func channels(t *testing.T, content string) string {
 	return file
 }
 
-// printed runs the program and returns what it printed.
+// printed runs the program and returns its output.
 func printed(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -6,7 +6,7 @@
 // Kubernetes types, it removes descriptions and defaults. Descriptions change with each Kubernetes release, and make up most of the file.
 // OLM v1 rejects upgrades that change the description of an existing field. Defaults belong to objects that do not exist. A form that sends
 // the defaults, as the OpenShift console does, requests a reference to nothing. The descriptions of the FIELDs themselves stay. A FIELD
-// after "-" is removed, because it needs another pod field that an Echo does not have. No pod with it could be created.
+// after "-" is removed, because it needs another pod field that an Echo does not have. No pod with that field could be created.
 //
 // The generated pattern for a quantity accepts exponents that resource.Quantity cannot read, or that take minutes to read. One such object
 // would stop the operator in all namespaces, because a list that contains the object cannot be decoded. Below the FIELDs, finish-crd

@@ -3,7 +3,7 @@
 //
 // usage: olm-manifests MODULE VERSION DIRECTORY <VALUES
 //
-// MODULE is the directory that contains OLM's module. The CustomResourceDefinitions are written to DIRECTORY/crds, all other objects to
+// MODULE is the directory that contains OLM's module. The CustomResourceDefinitions are written to DIRECTORY/crds, and all other objects to
 // DIRECTORY/templates.
 package main
 
