@@ -12,17 +12,13 @@ import (
 )
 
 var _ = Describe("the operator in OLM v1", Label("all"), func() {
-	install := func(ctx SpecContext) {
-		run(ctx, changed(realcluster.Documented(version(0), installPage, "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0)))
-	}
-
 	BeforeEach(func(ctx SpecContext) {
 		run(ctx, "cd ../.. && tests/olm/install-olmv1")
 	}, OncePerOrdered, NodeTimeout(20*time.Minute))
 
 	Describe("from installation to removal", Ordered, func() {
 		It("is installed by a ClusterExtension", func(ctx SpecContext) {
-			install(ctx)
+			run(ctx, installationByOLMv1(version(0)))
 			expectSettled(ctx)
 			createEcho(ctx, "default")
 			waitReady(ctx, "default")
@@ -30,7 +26,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 
 		It("is upgraded without dropping requests", func(ctx SpecContext) {
 			before, prober := echoPods(ctx), startProber(ctx)
-			run(ctx, changed(realcluster.Documented(version(1), installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version(1)))
+			run(ctx, upgradeByOLMv1(version(1)))
 			expectSettled(ctx)
 			Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
 			waitReady(ctx, "default")
@@ -45,7 +41,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 	})
 
 	It("is not needed to delete Echoes with the documented steps", func(ctx SpecContext) {
-		install(ctx)
+		run(ctx, installationByOLMv1(version(0)))
 		pod := createKeptEcho(ctx)
 		// This also deletes the CustomResourceDefinition, and all Echoes with it.
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
@@ -57,6 +53,18 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
+
+// installationByOLMv1 returns the documented commands that install a version from a catalog without later versions.
+func installationByOLMv1(version string) string {
+	GinkgoHelper()
+	return changed(realcluster.Documented(version, installPage, "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
+}
+
+// upgradeByOLMv1 returns the documented commands that upgrade to a version.
+func upgradeByOLMv1(version string) string {
+	GinkgoHelper()
+	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version)
+}
 
 // expectSettled waits until OLM has nothing left to retry, for example after a failure due to a missing permission.
 func expectSettled(ctx context.Context) {

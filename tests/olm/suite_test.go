@@ -1,6 +1,7 @@
 // Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
 // The specs use throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all` runs the
 // others.
+// `make e2e-release` verifies signed releases, and installs them by all documented methods.
 package olm
 
 import (
@@ -71,6 +72,12 @@ func released(version string, path ...string) string {
 func installation(version string) string {
 	GinkgoHelper()
 	return changed(realcluster.Documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
+}
+
+// upgradeByOLM returns the documented commands that upgrade to a version.
+func upgradeByOLM(version string) string {
+	GinkgoHelper()
+	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM"), "version=1.2.3", "version="+version)
 }
 
 func changed(text, from, to string) string {
@@ -152,10 +159,16 @@ func expectNothingLeft(ctx context.Context) {
 	}).WithContext(ctx).Should(BeEmpty())
 }
 
+// uninstallation returns the documented commands that uninstall a version.
+func uninstallation(version string) string {
+	GinkgoHelper()
+	return realcluster.Documented(version, installPage, "## Uninstalling, with OLM")
+}
+
 // uninstall follows the documented steps, and expects that they delete all of the operator's objects.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
-	run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM"))
+	run(ctx, uninstallation(version(0)))
 	expectNothingLeft(ctx)
 }
 

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-
-	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // The other specs use a catalog that follows the releases.
@@ -13,7 +11,7 @@ var _ = Describe("a catalog with a fixed version", Label("all"), func() {
 	It("upgrades the operator when another version is chosen", func(ctx SpecContext) {
 		run(ctx, installation(version(0)))
 		expectSucceeded(ctx, version(0))
-		run(ctx, changed(realcluster.Documented(version(1), installPage, "## Upgrading, with OLM"), "version=1.2.3", "version="+version(1)))
+		run(ctx, upgradeByOLM(version(1)))
 		expectSucceeded(ctx, version(1))
 		uninstall(ctx)
 	}, SpecTimeout(15*time.Minute))

@@ -145,6 +145,14 @@ func TestBill(t *testing.T) {
 	})
 }
 
+func TestNotices(t *testing.T) {
+	r := newRelease(t)
+	commands, _ := documentedSection(t, page, "## The notices of an image")
+	if output, err := r.run(t, r.folder, commands); err != nil || !strings.Contains(output, "sigs.k8s.io/controller-runtime@v") {
+		t.Errorf("%v:\n%s", err, output)
+	}
+}
+
 // TestFiles changes an archive, a chart, and the checksums.
 func TestFiles(t *testing.T) {
 	r := newRelease(t)

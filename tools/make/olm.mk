@@ -49,17 +49,20 @@ operator-sdk-images: busybox ## Build and push operator-sdk's images.
 	@tools/make/operator-sdk-images
 
 # The suite installs throwaway releases and upgrades between them. `make -n` runs lines that contain $(MAKE), so these are separate.
-.PHONY: e2e-olm e2e-olm-all scorecard
+.PHONY: e2e-olm e2e-olm-all e2e-release scorecard
 e2e-olm: releases := good good
-e2e-olm: filter := !all
+e2e-olm: filter := !all && !release
 e2e-olm: ## Install, configure, upgrade and remove the operator with a real OLM on the test cluster. Needs root.
 e2e-olm-all: releases := good good broken good
 e2e-olm-all: filter := all
 e2e-olm-all: ## The other OLM tests: approval, install modes, failures, wrong order, OLM v1. Half an hour. Needs root.
+e2e-release: releases := good good
+e2e-release: filter := release
+e2e-release: ## Verify a signed release, install, upgrade and uninstall it by OLM, OLM v1, Helm and install.yaml. 20 minutes. Requires root.
 scorecard: releases := good
 scorecard: filter := scorecard
 scorecard: ## Run the scorecard tests for the bundle and for the operator that OLM installed. Requires root.
-e2e-olm e2e-olm-all scorecard:
+e2e-olm e2e-olm-all e2e-release scorecard:
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up olm-images operator-sdk-images
 	@tools/make/e2e-olm '$(filter)' $(releases) -- $(TESTFLAGS)
