@@ -79,7 +79,7 @@ func (s *settings) nodeReady(ctx context.Context) error {
 			return fmt.Errorf("the node is not ready: %s", condition.Message)
 		}
 	}
-	return errors.New("the node has no condition Ready yet")
+	return errors.New("the node does not have the condition Ready yet")
 }
 
 // checkHTTPInside returns a function that fails unless a URL responds with 200. The URL is on the loopback interface in the cluster's

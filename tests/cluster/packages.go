@@ -23,7 +23,7 @@ func installPackages(ctx context.Context) error {
 		return err
 	}
 	if left := machine.MissingPackages(); len(left) > 0 {
-		return fmt.Errorf("still missing after the installation: %s", strings.Join(left, " "))
+		return fmt.Errorf("packages are missing after the installation: %s", strings.Join(left, " "))
 	}
 	done()
 	return nil

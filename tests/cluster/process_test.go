@@ -44,7 +44,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if startTime(mine.Process.Pid) != "" {
-		t.Error("a process of the cluster still runs")
+		t.Error("a process of the cluster is still running")
 	}
 	if startTime(other.Process.Pid) == "" {
 		t.Error("a process outside the cluster was killed")

@@ -21,7 +21,7 @@ var _ = Describe("a user with the role", func() {
 			}
 			for _, what := range may {
 				Eventually(can).WithContext(ctx).WithArguments(namespace, what).Should(HaveSuffix(": yes")) // aggregation takes a moment
-				Expect(can("default", what)).To(HaveSuffix(": no"), "in another namespace")
+				Expect(can("default", what)).To(HaveSuffix(": no"), "the permissions must not apply in another namespace")
 			}
 			for _, what := range mayNot {
 				Expect(can(namespace, what)).To(HaveSuffix(": no"))

@@ -158,7 +158,7 @@ func (l *life) expectNone(ctx context.Context) {
 func (l *life) expectEchoGone(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(k8s.Get).WithContext(ctx).WithArguments(client.ObjectKeyFromObject(l.echo), &v1.Echo{}).Should(Satisfy(apierrors.IsNotFound))
-	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "when the Echo is gone")
+	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "the companions must be gone before the Echo")
 }
 
 // entry is an event in the life of a companion.

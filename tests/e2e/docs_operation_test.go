@@ -17,7 +17,7 @@ import (
 
 // Each of these specs follows documentation pages for cluster operators.
 var _ = Describe("the documentation for operations", func() {
-	It("has runbooks whose commands work", func(ctx SpecContext) {
+	It("has runbooks with working commands", func(ctx SpecContext) {
 		reader := newReader(ctx)
 		files := writeCertificate(ctx, reader.Namespace, "web")
 		createChecked(ctx, reader.Namespace, "web", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "echo-tls"} })

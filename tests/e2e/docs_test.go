@@ -59,7 +59,7 @@ var _ = Describe("the documentation", func() {
 		Expect(os.ReadFile(filepath.Join(folder, "new.yaml"))).To(ContainSubstring("fact: "))
 	}, SpecTimeout(10*time.Minute))
 
-	It("shows how to let requests fail", func(ctx SpecContext) {
+	It("shows how to make requests fail", func(ctx SpecContext) {
 		reader := newReader(ctx, "\ncurl ", "\nkubectl exec client -- curl ", "curl -i 'http://test-echo.default.svc/?echo.status=503'",
 			"kubectl exec client -- curl -i 'http://test-echo/?echo.status=503'", "http://test-echo.default.svc/", "http://test-echo/",
 			"echo.delay=2s-5s'", "echo.delay=2s-5s' || [ $? = 28 ]", "curl 'http://test-echo.default.svc/?echo.connection=reset'",
@@ -84,7 +84,7 @@ var _ = Describe("the documentation", func() {
 		Expect(printed[0]).To(ContainSubstring(`"serverName": "test-echo.default.svc"`))
 	}, SpecTimeout(10*time.Minute))
 
-	It("shows how to read and pin what a check finds", func(ctx SpecContext) {
+	It("shows how to read and pin the results of a check", func(ctx SpecContext) {
 		reader := newReader(ctx)
 		createChecked(ctx, reader.Namespace, "web")
 		reader.Replace = []string{"NAME", "web", " -n shop ", " ", "https://shop.example.com/", "http://web/", "client,tls", "client",

@@ -69,10 +69,10 @@ var _ = Describe("an Echo", func() {
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 		Expect(seen.Requests).To(BeNumerically(">", 500))
-		Expect(seen.Pods).To(HaveKey(BeKeyOf(old)), "from the first pods on")
+		Expect(seen.Pods).To(HaveKey(BeKeyOf(old)), "the first pods must have responded")
 		for _, pod := range pods(ctx, Default, echo) {
 			Expect(old).NotTo(HaveKey(pod.Name))
-			Expect(seen.Pods).To(HaveKey(pod.Name), "up to the last pods")
+			Expect(seen.Pods).To(HaveKey(pod.Name), "the last pods must have responded")
 			Expect(pod.Spec.Containers[0].Env).To(ContainElement(HaveField("Name", "ECHO_INFO_COLOR")))
 		}
 	}, SpecTimeout(15*time.Minute))
@@ -102,7 +102,7 @@ var _ = Describe("an Echo", func() {
 })
 
 var _ = Describe("deleting an Echo", func() {
-	It("returns when the last pod has drained and nothing is left behind", func(ctx SpecContext) {
+	It("returns when the last pod has drained, and leaves nothing behind", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "ending")
 		createReady(ctx, echo)
 		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace),

@@ -22,7 +22,7 @@ var _ = Describe("a flood", func() {
 		echo := support.Echo(namespaces.New(ctx), "flooded", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 		createReady(ctx, echo)
 		pod := pods(ctx, Default, echo)[0]
-		Expect(pod.Spec.Containers[0].Resources.Limits.Memory().IsZero()).To(BeFalse(), "the default has a memory limit")
+		Expect(pod.Spec.Containers[0].Resources.Limits.Memory().IsZero()).To(BeFalse(), "the defaults must include a memory limit")
 		ordinary := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/ordinary", "--count=1000000", "--interval=20ms",
 			"--duration=1h")
 

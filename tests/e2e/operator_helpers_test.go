@@ -22,7 +22,7 @@ func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
 	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
 		Succeed())
-	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil(), "the lease is released")
+	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil(), "the lease has no holder")
 	found := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() })
 	leader := slices.IndexFunc(found, func(pod corev1.Pod) bool { return strings.HasPrefix(*lease.Spec.HolderIdentity, pod.Name+"_") })
 	g.Expect(leader).NotTo(Equal(-1), "the leader is %s", *lease.Spec.HolderIdentity)

@@ -34,7 +34,7 @@ var _ = Describe("the two replicas of the operator", func() {
 	}
 	kill := func(ctx context.Context, pod, _ *corev1.Pod) { killAfter(ctx, pod, func() {}) }
 
-	DescribeTable("take over from each other, and no Echo is affected",
+	DescribeTable("take over from each other without affecting an Echo",
 		func(ctx SpecContext, end func(ctx context.Context, pod, other *corev1.Pod), limit time.Duration) {
 			echo, expectUnaffected := watchedEcho(ctx)
 			leader, other := awaitReplicas(ctx)
@@ -65,7 +65,7 @@ var _ = Describe("the two replicas of the operator", func() {
 		Entry("when the other replica is evicted", SpecTimeout(10*time.Minute), evictOne),
 	)
 
-	It("are replaced by a rollout, and no Echo is affected", func(ctx SpecContext) {
+	It("are replaced in a rollout without affecting an Echo", func(ctx SpecContext) {
 		echo, expectUnaffected := watchedEcho(ctx)
 		leader, other := awaitReplicas(ctx)
 		noteLogErrors(ctx)

@@ -38,7 +38,7 @@ const (
 	manyInterval = 5 * time.Second
 )
 
-var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), func() {
+var _ = Describe("the operator with 2,000 Echoes with two pods each", Label("scale"), func() {
 	It("stays below its memory limit, and writes nothing after a restart", func(ctx SpecContext) {
 		in := make([]string, manyNamespaces)
 		for i := range in {

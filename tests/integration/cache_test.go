@@ -26,7 +26,7 @@ var _ = Describe("the cache of the operator", func() {
 			own := eventuallyCached(ctx, echo.Namespace, echo.Name, kind)
 			expectOwnFieldsOnly(ctx, own)
 
-			By("creating an object with another label, and then one with the label of the operator")
+			By("creating an object with another label, and then one with the operator's label")
 			whole := kind.DeepCopyObject().(client.Object) // the cache does not contain all fields of pods
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")

@@ -176,15 +176,15 @@ var _ = Describe("a check", func() {
 	},
 		Entry("two fields", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "* *" }),
 		Entry("a time zone", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }),
-		Entry("a name in capitals", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
-		Entry("a URL of another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
+		Entry("a name with a capital letter", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
+		Entry("a URL with another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
 		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
 		Entry("a group that is not a word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
 		Entry("a bound that is not a number", "value", "whole number",
 			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
 		Entry("a fact with an equals sign", "fact", "should match",
 			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
-		Entry("too short a deadline", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
+		Entry("a deadline that is too short", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
 	)
 })
 

@@ -50,15 +50,15 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			Expect(output).To(And(HavePrefix("Usage:\n  manager"), ContainSubstring(usage)))
 			Expect(output).To(ContainSubstring("\n\necho-operator: " + message))
 		},
-		Entry("a command", `unknown command "up" for "manager"`, "--leader-elect", "up"),
+		Entry("an unknown command", `unknown command "up" for "manager"`, "--leader-elect", "up"),
 		Entry("a flag of the operator", "unknown flag: --follow", "manager [command]", "--follow"),
 		Entry("a flag of the operator before a command", "unknown flag: --leader-elect", "manager watch", "--leader-elect", "watch", "pods"),
 		Entry("an argument of crd", `unknown command "x" for "manager crd"`, "manager crd", "crd", "x"),
 		Entry("a flag of version", "unknown flag: --short", "manager version", "version", "--short"),
-		Entry("a kind", `watch requires one of pods, nodes, deployments, echoes, but got "secrets"`, "--selector", "watch", "secrets"),
+		Entry("a wrong kind", `watch requires one of pods, nodes, deployments, echoes, but got "secrets"`, "--selector", "watch", "secrets"),
 		Entry("no kind", "watch requires one of pods, nodes, deployments, echoes, but got nothing", "--selector", "watch"),
 		Entry("a flag of watch", "unknown flag: --follow", "--selector", "watch", "pods", "--follow"),
-		Entry("a format", `--output: "yaml" is not a known format`, "--selector", "watch", "pods", "-o", "yaml"),
+		Entry("an unknown format", `--output: "yaml" is not a known format`, "--selector", "watch", "pods", "-o", "yaml"),
 		Entry("a namespace of nodes", "--namespace: nodes are not namespaced", "--selector", "watch", "nodes", "-n", "default"),
 	)
 
@@ -92,7 +92,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
-	It("watches other kinds without the CRD of Echoes", func(ctx SpecContext) {
+	It("watches other kinds without the CRD for Echoes", func(ctx SpecContext) {
 		nodes, pods := run("watch", "nodes"), run("watch", "pods", "-n", "kube-public")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
 		Expect(c.Create(ctx, node)).To(Succeed())

@@ -56,7 +56,7 @@ var _ = Describe("companions, after the operator is killed,", func() {
 		})
 		expectOne(owner, "other:1")
 
-		By("killed before the owner is replaced by a pod of the same name, without a garbage collector")
+		By("killed before the owner is replaced by a pod with the same name, without a garbage collector")
 		restartAfter(func() {
 			Expect(admin.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 			owner = createOwner(ctx, admin, "default", "web-0", "x")

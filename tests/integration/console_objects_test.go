@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
+var _ = Describe("samples and quick starts in the OpenShift console", Ordered, func() {
 	It("are added by each operator that OLM installed, and owned by the ClusterRole that OLM created", func(ctx SpecContext) {
 		server, admin := startCluster(append(support.GatewayCRDs(ctx), support.ConsoleCRDs(ctx))...)
 		for _, name := range []string{"console-a", "console-b"} {

@@ -38,7 +38,7 @@ func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // These specs run in this order. Two replicas run while APIs that an Echo requires are installed and deleted.
-var _ = Describe("APIs that come and go", Ordered, func() {
+var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 	const namespace = "discovered"
 	var server *envtest.Environment
 	var admin client.Client

@@ -73,14 +73,14 @@ var _ = Describe("drift", func() {
 		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
 		}),
-		ingressEntry("a host, where it has none", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.example.com" }),
+		ingressEntry("a host that the operator does not set", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.example.com" }),
 		ingressEntry("path type", func(i *networkingv1.Ingress) {
 			i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeExact)
 		}),
 		ingressEntry("name of the port", func(i *networkingv1.Ingress) {
 			i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Name = "http"
 		}),
-		Entry("NetworkPolicy: no peers, which would allow everyone", &networkingv1.NetworkPolicy{}, func(o client.Object) {
+		Entry("NetworkPolicy: no peers, which would allow all clients", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From = nil
 		}),
 		Entry("NetworkPolicy: egress, which has no rules", &networkingv1.NetworkPolicy{}, func(o client.Object) {
@@ -156,7 +156,7 @@ var _ = Describe("a converged Echo", func() {
 		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "plain")))
 	})
 
-	It("is reconciled again without a write, with characters that YAML does not allow or changes", func(ctx SpecContext) {
+	It("is reconciled again without a write, with characters that YAML rejects or changes", func(ctx SpecContext) {
 		const body = "\u007f \u0080 \u0085 \u009f \u2028 \ufeff \uffff \U0001f600 \U0001ffff"
 		echo := createReadyEcho(ctx,
 			support.Echo(newNamespace(ctx), "unusual", func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: body} }))

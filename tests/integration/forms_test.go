@@ -111,7 +111,7 @@ var _ = Describe("the form of a value", func() {
 		Entry("the name of a certificate", "spec.tls.secretName", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a..b"} }),
 		Entry("the name of a PriorityClass", "spec.priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a/b" }),
 		Entry("the key of a label", "A label key", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a b": "c"} }),
-		Entry("the key of a label that is empty", "A label key", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"": "c"} }),
+		Entry("an empty label key", "A label key", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"": "c"} }),
 		Entry("the prefix of a label", "A label key",
 			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{longName + "z/a": "b"}} }),
 		Entry("the value of a label", "spec.podLabels.a", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a": v1.LabelValue(longLabel + "a")} }),
@@ -120,7 +120,7 @@ var _ = Describe("the form of a value", func() {
 				s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"app.kubernetes.io/component": "x"}}
 			}),
 		Entry("the key of an annotation", "An annotation key", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
-		Entry("a label of Jobs", "reserved for the operator and for Kubernetes",
+		Entry("a label that Jobs use", "reserved for the operator and for Kubernetes",
 			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"job-name": "x"}} }),
 		Entry("the key of a node selector", "A label key", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a b": "c"} }),
 		Entry("the value of a node selector", "spec.nodeSelector.a", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a": "b c"} }),

@@ -30,14 +30,14 @@ var _ = DescribeTable("the API server rejects an invalid gateway", func(ctx Spec
 	Entry("a path with a space", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a b" }),
 	Entry("a path with a query", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a?b" }),
 	Entry("a path with an incomplete escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
-	Entry("a Gateway twice", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
+	Entry("a repeated Gateway", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
 		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public", Namespace: "a"}, {Name: "public"},
 			{Name: "public", Namespace: "a"}}
 	}),
 	Entry("a Gateway and one of its listeners", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
 		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public"}, {Name: "public", SectionName: "https"}}
 	}),
-	Entry("too long a host name", "spec.gateway.hostnames", "Too long", func(e *v1.Echo) {
+	Entry("a host name that is too long", "spec.gateway.hostnames", "Too long", func(e *v1.Echo) {
 		e.Spec.Gateway.Hostnames = []string{strings.Repeat("a.", 150) + "example.com"}
 	}),
 )

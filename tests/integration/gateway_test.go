@@ -134,7 +134,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("its routes are like any child", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("its routes are managed like other children", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		By("reverting another client's edits, and keeping another client's additions")

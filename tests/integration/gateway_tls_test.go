@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = It("a policy for TLS between a Gateway and the pods is a child like any other", func(ctx SpecContext) {
+var _ = It("a policy for TLS between a Gateway and the pods is managed like other children", func(ctx SpecContext) {
 	server, admin := startCluster(support.GatewayCRDs(ctx)...)
 	Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 	DeferCleanup(startReplica(server.Config, func(*operator.Options) {}).stop)

@@ -49,7 +49,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			"--leader-elect", "--leader-election-namespace="+own, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 	})
 
-	It("the operator is monitored, by objects that its Deployment owns", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the operator is monitored through objects that its Deployment owns", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		deployment := &appsv1.Deployment{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: deploymentName}, deployment)).To(Succeed())
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {

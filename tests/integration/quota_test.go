@@ -115,7 +115,7 @@ var _ = Describe("a resource quota", func() {
 		Eventually(message).WithContext(ctx).ShouldNot(ContainSubstring("(count/pods)"))
 	})
 
-	It("that has no room for the CronJob of a check is named in its status", func(ctx SpecContext) {
+	It("that has no room for the CronJob of a check is named in the check's status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
@@ -124,7 +124,7 @@ var _ = Describe("a resource quota", func() {
 		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
 	})
 
-	DescribeTable("that has no room for a run of a check is named in its status",
+	DescribeTable("that has no room for a run of a check is named in the check's status",
 		func(ctx SpecContext, name, hard, message string) {
 			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 			job := cronJobNow(ctx, Default, echo, "web-path")

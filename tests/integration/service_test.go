@@ -19,9 +19,9 @@ var _ = Describe("a Service that the API server rejects", func() {
 			rollOut(ctx, echo.Namespace, echo.Name)
 			serviceNow(ctx, Default, echo.Namespace, echo.Name)
 		},
-		Entry("for an IP family that the cluster does not have", v1.EchoService{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}},
+		Entry("for an IP family that the cluster does not support", v1.EchoService{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}},
 			"spec.ipFamilies[0]: Invalid value: 'IPv6': not configured on this cluster", "ipFamilies"),
-		Entry("for two IP families on a cluster with one", v1.EchoService{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack},
+		Entry("for two IP families on a cluster with one family", v1.EchoService{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack},
 			"this cluster is not configured for dual-stack services", "ipFamilyPolicy"),
 		Entry("for an invalid source range",
 			v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8", "10.0.0.300/8"}},

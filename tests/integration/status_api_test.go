@@ -178,7 +178,7 @@ var _ = Describe("the status API", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("shows the diagnostics of the operator", func(ctx SpecContext) {
+	It("shows the operator's diagnostics", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = new(int32(100)) }))).To(Succeed())
 		Eventually(func(g Gomega) {
 			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")

@@ -147,7 +147,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		accepts(ctx, address, tls.VersionTLS11, HaveField("HandshakeComplete", true))
 	}, SpecTimeout(time.Minute))
 
-	It("uses a certificate that is created after the start", func(ctx SpecContext) {
+	It("uses a certificate that is created after the operator starts", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()
 		run, address := prepare(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
 		run()

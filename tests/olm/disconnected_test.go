@@ -29,7 +29,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		bundle := slices.IndexFunc(images, func(image string) bool { return strings.Contains(image, "-bundle@") })
 		Expect(images).To(And(HaveLen(4), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@")),
 			ContainElement(ContainSubstring("/echo-operator-pathcheck@"))))
-		Expect(bundle).NotTo(Equal(-1), "the list is %v", images)
+		Expect(bundle).NotTo(Equal(-1), "the list must contain the bundle: %v", images)
 		mirror := mirror()
 		disconnect(ctx, mirror)
 		mirrorImages(ctx, mirror,

@@ -37,7 +37,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 		return kubectl(ctx, "get", "csv", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.status.reason}{"\n"}{end}`)
 	}
 
-	It("because the image of the catalog cannot be pulled", func(ctx SpecContext) {
+	It("because the catalog's image cannot be pulled", func(ctx SpecContext) {
 		apply(ctx, "echo-operator-catalog:v", "echo-operator-catalog:no-v")
 		Eventually(subscriptionConditions).WithContext(ctx).Should(
 			ContainSubstring("ResolutionFailed ErrorPreventedResolution error using catalogsource olm/echo-operator"))

@@ -92,7 +92,7 @@ func TestCreated_isADay(t *testing.T) {
 func TestOneVersionEverywhere(t *testing.T) {
 	v, csv := version(t), bundleCSV(t)
 	if csv.Spec.Version.String() != v || csv.Name != "echo-operator.v"+v {
-		t.Errorf("the bundle is %s, version %s, but VERSION contains %s", csv.Name, csv.Spec.Version, v)
+		t.Errorf("the bundle is %s with version %s, but VERSION contains %s", csv.Name, csv.Spec.Version, v)
 	}
 	pinned := pinnedImages(t)
 	for _, file := range []string{"config/manager/manager.yaml", "config/scorecard/config.yaml"} {
@@ -222,6 +222,6 @@ func TestTheOldestKubernetes(t *testing.T) {
 		t.Errorf("the oldest Kubernetes version is %q, but OpenShift %s contains %sx", got, openshift, kubernetes)
 	}
 	if !strings.Contains(text(t, "tools", "kubernetes-oldest", "go.mod"), "k8s.io/kubernetes v"+kubernetes) {
-		t.Errorf("the oldest Kubernetes version that is tested is not %sx", kubernetes)
+		t.Errorf("the oldest tested Kubernetes version is not %sx", kubernetes)
 	}
 }

@@ -153,7 +153,7 @@ func TestChart_isOfTheVersion(t *testing.T) {
 func TestChart_hasGeneratedFiles(t *testing.T) {
 	for file, source := range map[string]string{"echoes.yaml": "config/crd/bases/example.com_echoes.yaml", "role.yaml": "config/rbac/role.yaml"} {
 		if text(t, "charts/echo-operator/files", file) != text(t, source) {
-			t.Errorf("%s of the chart is not %s: run 'make manifests'", file, source)
+			t.Errorf("%s in the chart differs from %s: run 'make manifests'", file, source)
 		}
 	}
 }

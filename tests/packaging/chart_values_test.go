@@ -57,7 +57,7 @@ func TestChart_networkPolicy(t *testing.T) {
 	policy := installed(t, "networkPolicy.enabled=true")[name]
 	got := changes(t, map[string]map[string]any{name: component[name]}, map[string]map[string]any{name: policy})
 	if want := []string{"-" + managedBy + ": kustomize", managedBy + ": Helm"}; !slices.Equal(got, want) {
-		t.Errorf("the policy of the chart differs by %q", got)
+		t.Errorf("the chart's policy differs by %q", got)
 	}
 	narrow := installed(t, "networkPolicy.enabled=true", "networkPolicy.apiServer.to[0].ipBlock.cidr=10.0.0.1/32",
 		"networkPolicy.egress[0].ports[0].port=4318")[name]

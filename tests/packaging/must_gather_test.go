@@ -22,7 +22,7 @@ import (
 func TestMustGatherImage(t *testing.T) {
 	archive := os.Getenv("MUST_GATHER_IMAGE")
 	if archive == "" {
-		t.Skip("make test-must-gather-image builds the image, which requires Debian")
+		t.Skip("'make test-must-gather-image' builds the image, which requires Debian")
 	}
 	root := unpacked(t, archive)
 	for _, program := range []string{"/bin/bash", "/bin/tar", "/bin/busybox", "/usr/bin/gather"} {

@@ -173,7 +173,7 @@ func (s *simulation) restWrites(t *testing.T) []string {
 	for _, at := range s.faults.order[before:] {
 		asks := at.name == "list gateways" || at.name == "list httproutes"
 		if !asks && !strings.HasPrefix(at.name, "get ") && !strings.HasPrefix(at.name, "watch ") { // a fault may have restarted the process
-			sent = append(sent, "sent though nothing was left to do: "+at.String())
+			sent = append(sent, "sent although there was nothing left to do: "+at.String())
 		}
 	}
 	return sent

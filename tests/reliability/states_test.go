@@ -99,7 +99,7 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 // after each of its requests. For each spec, all runs must end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
-		t.Skip("set RELIABILITY=all to run it")
+		t.Skip("set RELIABILITY=all to run this test")
 	}
 	changed := []step{create, changeSpec(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}
 	old, now := objectsOf(t, scenario{steps: changed[:1]}), objectsOf(t, scenario{steps: changed})

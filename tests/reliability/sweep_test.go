@@ -194,7 +194,7 @@ func singles(faults []fault, reference outcome) []plan {
 // requests, or with a watch that is held back.
 func TestPairsOfFaults(t *testing.T) {
 	if !everything() {
-		t.Skip("set RELIABILITY=all to run it")
+		t.Skip("set RELIABILITY=all to run this test")
 	}
 	w := &sweep{}
 	t.Run("plans", func(t *testing.T) {

@@ -95,7 +95,7 @@ func (s *server) awaitAnswer(ctx context.Context) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("it does not respond: %w", err)
+			return fmt.Errorf("the server does not respond: %w", err)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 		}
 	}
 	if there != r.n {
-		return fmt.Errorf("%d Deployments for %d Echoes", there, r.n)
+		return fmt.Errorf("there are %d Deployments for %d Echoes", there, r.n)
 	}
 	return nil
 }

@@ -246,7 +246,7 @@ func (b *benchmark) verify(ctx context.Context, p *testbed.ControlPlane, echoes 
 		return err
 	}
 	if len(list.Items) != echoes {
-		return fmt.Errorf("%d Echoes, not %d", len(list.Items), echoes)
+		return fmt.Errorf("there are %d Echoes, not %d", len(list.Items), echoes)
 	}
 	for i := range list.Items {
 		echo := &list.Items[i]

@@ -15,7 +15,7 @@ import (
 )
 
 // errCut is the error of requests from a process that is cut off from the API server.
-var errCut = errors.New("the connection is cut")
+var errCut = errors.New("the connection was cut")
 
 // wire forwards the requests of one operator process to the API server, and makes faults happen to them.
 type wire struct {

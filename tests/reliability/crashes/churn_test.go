@@ -109,7 +109,7 @@ func (c *churn) end() {
 	c.stop()
 	GinkgoWriter.Println("changes:", c.counts)
 	figures.changes += int(c.changes.Load())
-	Expect(c.invalid).To(BeEmpty(), "changes that are not valid")
+	Expect(c.invalid).To(BeEmpty(), "invalid changes")
 	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "the changes stopped before the crash was over")
 }
 

@@ -36,7 +36,7 @@ var _ = Describe("the operator", func() {
 		s.verify(ctx)
 	}, SpecTimeout(specTimeout))
 
-	It("loses its lease to the other replica, and both work for a while", func(ctx SpecContext) {
+	It("loses its lease to the other replica, and both replicas work for some time", func(ctx SpecContext) {
 		s := newStage(ctx).probe(ctx)
 		s.await(ctx, 5)
 

@@ -23,7 +23,7 @@ var _ = Describe("a node is stopped and started again", func() {
 		cluster(ctx, "revive", "node")
 		s.await(ctx, 10)
 		s.verify(ctx)
-		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "they are started again, not replaced")
+		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "the pods must be restarted instead of replaced")
 	}, SpecTimeout(specTimeout))
 
 	It("while the operator and other nodes continue to run", func(ctx SpecContext) {

@@ -29,7 +29,7 @@ var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
 // TestEveryMutantIsCaught restores each bug, and runs the test that must catch it.
 func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
-		t.Skip("set RELIABILITY=all to run it")
+		t.Skip("set RELIABILITY=all to run this test")
 	}
 	total, missed, all := 0, 0, declarations(t)
 	for _, m := range mutants() {
@@ -40,7 +40,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			failed := caught.FindStringSubmatch(output)
 			if failed == nil {
 				missed++
-				t.Fatalf("%s does not catch it (%v): %s", m.by, err, output)
+				t.Fatalf("%s does not catch the bug (%v): %s", m.by, err, output)
 			}
 			t.Logf("caught by %s of %s after %.0f s", failed[1], m.of, time.Since(began).Seconds())
 		})

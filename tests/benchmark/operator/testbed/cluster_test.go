@@ -51,7 +51,7 @@ func TestEchoCount(t *testing.T) {
 	check := func(all, ready int) {
 		t.Helper()
 		if a, b := e.All(), e.Ready("image"); a != all || b != ready {
-			t.Errorf("%d Echoes, %d of them ready; not %d and %d", a, b, all, ready)
+			t.Errorf("there are %d Echoes, and %d are ready; want %d and %d", a, b, all, ready)
 		}
 	}
 	starting := func(echo *v1.Echo) { echo.Status.Conditions = nil }

@@ -26,7 +26,7 @@ func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 		return err
 	}
 	if len(list.Items) != echoes {
-		return fmt.Errorf("%d Deployments, not %d", len(list.Items), echoes)
+		return fmt.Errorf("there are %d Deployments, not %d", len(list.Items), echoes)
 	}
 	return Parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
 		for number := range PodsPerEcho {

@@ -86,7 +86,7 @@ func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time
 		return there >= wanted, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%d events, not %d, after %s", there, wanted, timeout)
+		return fmt.Errorf("there are %d events instead of %d after %s", there, wanted, timeout)
 	}
 	return err
 }
@@ -107,5 +107,5 @@ func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
 			return err
 		}
 	}
-	return fmt.Errorf("not quiet after %s", timeout)
+	return fmt.Errorf("the processes are still busy after %s", timeout)
 }
