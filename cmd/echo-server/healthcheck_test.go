@@ -62,7 +62,7 @@ func TestHealthcheck(t *testing.T) {
 	}
 	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil ||
 		!strings.HasPrefix(err.Error(), "--admin-addr: ") {
-		t.Errorf("an address that is none: %v", err)
+		t.Errorf("an invalid address: %v", err)
 	}
 	var help strings.Builder
 	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) ||

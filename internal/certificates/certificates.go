@@ -32,7 +32,7 @@ func Parse(file []byte) ([]*x509.Certificate, error) {
 		}
 		blocks++
 		if block.Type != kind && strings.HasSuffix(block.Type, kind) {
-			return nil, fmt.Errorf("block %d is a %s, which is not read: write it as a %s", blocks, block.Type, kind)
+			return nil, fmt.Errorf("block %d is a %s, which is not supported: write it as a %s", blocks, block.Type, kind)
 		}
 		if block.Type != kind {
 			continue // such as a private key

@@ -80,7 +80,7 @@ func TestReport_json(t *testing.T) {
 		`"warnings":[{"lastSeen":"HOUR","object":"Pod/web-1","reason":"Failed","message":"Failed to pull"}]}]}`
 	got := &bytes.Buffer{}
 	if err := json.Compact(got, []byte(out.String())); err != nil || got.String() != strings.ReplaceAll(want, "HOUR", hour) {
-		t.Errorf("it is %s: %v", got, err)
+		t.Errorf("the report is %s: %v", got, err)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), want) || none.String() != map[string]string{"json": "{\n    \"items\": []\n}\n"}[format] {
-			t.Errorf("%q: it is\n%s\nand without Echoes\n%s", format, out, none)
+			t.Errorf("%q: the report is\n%s\nand without Echoes\n%s", format, out, none)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestMessageAndReadiness(t *testing.T) {
 			Status: status(metav1.ConditionTrue, 0, "All is well.")}, false, "All is well."},
 	} {
 		if got := isReady(&c.echo); got != c.isReady {
-			t.Errorf("%s: it is ready: %t", name, got)
+			t.Errorf("%s: the Echo is ready: %t", name, got)
 		}
 		if got := message(&c.echo); got != c.message {
 			t.Errorf("%s: the message is %q", name, got)

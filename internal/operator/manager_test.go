@@ -40,7 +40,7 @@ func TestManagerOptions(t *testing.T) {
 	elected := &Operator{lock: &resourcelock.LeaseLock{}}
 	got := elected.managerOptions(scheme, given)
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
-		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
+		t.Errorf("the manager serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
 	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lock || got.LeaderElectionReleaseOnCancel {
 		t.Errorf("a leader is elected: %t, with %v; client-go releases the lease: %t", got.LeaderElection, got.LeaderElectionResourceLockInterface,

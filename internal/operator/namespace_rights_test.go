@@ -50,7 +50,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 
 func TestNothingIsAskedIfAllNamespacesAreWatched(t *testing.T) {
 	cluster := reviewer(t, func(right authorizationv1.ResourceAttributes) (int, bool) {
-		t.Errorf("it asks for %+v", right)
+		t.Errorf("the operator asks for %+v", right)
 		return http.StatusCreated, false
 	})
 	if got, err := checkNamespaces(t.Context(), cluster, nil); len(got) > 0 || err != nil {

@@ -56,7 +56,7 @@ func TestRemoveGoesOn(t *testing.T) {
 		}
 		left := &v1.EchoList{}
 		if err := w.List(t.Context(), left); err != nil || len(left.Items) != 1 {
-			t.Errorf("left are %v, %v, want one Echo", left.Items, err)
+			t.Errorf("the remaining Echoes are %v, %v, want one Echo", left.Items, err)
 		}
 		if err := w.remove(t.Context(), "other"); err != nil {
 			t.Errorf("removing a deleted Echo: %v", err)

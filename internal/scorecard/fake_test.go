@@ -133,7 +133,7 @@ func (w *world) expectNoEchoes(t *testing.T) {
 	clear(w.fail)
 	left := &v1.EchoList{}
 	if err := w.List(t.Context(), left); err != nil || len(left.Items) > 0 {
-		t.Errorf("left are %v, %v, want no Echo", left.Items, err)
+		t.Errorf("the remaining Echoes are %v, %v, want no Echo", left.Items, err)
 	}
 }
 
