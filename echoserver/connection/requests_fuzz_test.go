@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends requests as a whole and in pieces. No byte may be lost, and each response must come from a handler or be reported.
+// FuzzRequests sends requests as a whole and in pieces. No byte may be lost, and each response must be from a handler or be reported.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	f.Add(plain+plain, uint8(3), uint8(30), false)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Policy determines what requests can control.
+// Policy determines how far requests can control responses.
 type Policy string
 
 const (

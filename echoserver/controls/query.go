@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// queryControls returns the controls among a query's parameters, by their names without prefix, or nil if there are none. Other parameters
-// may be malformed. queryControls does not split them, because there can be very many.
+// queryControls returns the controls among a query's parameters, mapped by name without the prefix, or nil if there are none. Other
+// parameters may be malformed. queryControls does not split them, because there can be very many.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter

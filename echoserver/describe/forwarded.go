@@ -18,7 +18,7 @@ type ForwardedPair struct {
 const (
 	// maxChain is the maximum number of shown elements of a forwarding header.
 	maxChain = 100
-	// maxParametersOfElement is the maximum number of parameters of an element. The RFC defines four.
+	// maxParametersOfElement is the maximum number of parameters of an element. RFC 7239 defines four parameters.
 	maxParametersOfElement = 16
 )
 

@@ -55,7 +55,7 @@ func TestReporter_limit(t *testing.T) {
 }
 
 // TestReporter_blockedLog reports rejections while nothing reads the log: only one goroutine may wait for the log, rather than an
-// additional one each second.
+// additional goroutine each second.
 func TestReporter_blockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unblock := make(chan struct{})

@@ -85,7 +85,7 @@ func copyStream(target io.Writer, source io.Reader, controller *http.ResponseCon
 	}
 }
 
-// abort aborts a partly sent response, so that the client does not mistake it for a complete one.
+// abort aborts a partly sent response, so that the client does not mistake it for a complete response.
 func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		h.metrics.Rejected(limitBody)

@@ -20,8 +20,8 @@ import (
 )
 
 // writes returns a function that writes a string and reads nothing. It writes a little at a time and then yields to other goroutines. A
-// thousand goroutines that write megabytes without a pause would occupy the processors so long that this test's requests and probes would
-// not even be sent.
+// thousand goroutines that write megabytes without a pause would occupy the processors, and the test could not send its requests and probes
+// in time.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -83,7 +83,7 @@ func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...
 	})
 }
 
-// framing returns a function that begins an HTTP/2 connection, discards everything it receives, and sends frames.
+// framing returns a function that begins an HTTP/2 connection, discards all received data, and sends frames.
 func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		framer, err := greet(connection, kind)

@@ -47,7 +47,7 @@ func (c *callCounts) Called(method, status string) {
 // Rejected implements Metrics.
 func (c *callCounts) Rejected(reason string) { c.count("limit " + reason) }
 
-// all returns the counts that are not 0, sorted.
+// all returns the nonzero counts in sorted order.
 func (c *callCounts) all() []string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

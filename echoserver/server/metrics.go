@@ -118,7 +118,8 @@ func (m *metrics) exposeTLS() {
 			Help: "Failed certificate rotations; the last certificate is kept."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
-// expose responds with the metrics as text. It does not use promhttp, whose compression would make the program larger than its limit.
+// expose responds with the metrics as text. It does not use promhttp, because the compression in promhttp would make the program larger
+// than its limit.
 func (m *metrics) expose(w http.ResponseWriter) {
 	families, err := m.registry.Gather()
 	if err != nil {

@@ -212,7 +212,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	}
 }
 
-// TestCanary looks for a secret from the environment in everything that the real program outputs.
+// TestCanary checks that no output of the real program contains a secret from the environment.
 func TestCanary(t *testing.T) {
 	const canary = "canary-4f1c9a"
 	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary,

@@ -164,7 +164,7 @@ func TestRejectedRequests(t *testing.T) {
 	}
 }
 
-// readStatus reads a response that nothing may follow, and returns its status.
+// readStatus reads a response and returns its status. No data may follow the response, because the buffer would lose the data.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -221,7 +221,7 @@ func TestIncompleteHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutRequests closes connections as health checks do: nothing must be reported as rejected.
+// TestConnectionsWithoutRequests closes connections as health checks do: the server must not report them as rejected.
 func TestConnectionsWithoutRequests(t *testing.T) {
 	for _, sent := range []string{"", "\r\n"} {
 		h, log := loggedHandler(t)

@@ -127,8 +127,8 @@ func awaitRejection(framer *http2.Framer) {
 	}
 }
 
-// TestRejectedFrames_handled resets streams that a handler serves, and uploads more than the handler reads: nothing must be reported as
-// rejected before a handler.
+// TestRejectedFrames_handled resets streams that a handler serves, and uploads more than the handler reads: the server must not report
+// these requests as rejected.
 func TestRejectedFrames_handled(t *testing.T) {
 	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
 	url := serve(t, h).URL

@@ -54,7 +54,8 @@ func TestTLSOfEachConnection(t *testing.T) {
 	}
 }
 
-// TestTLSVersionsAndCiphers connects with versions and cipher suites that the settings allow, and with others.
+// TestTLSVersionsAndCiphers connects with versions and cipher suites that the settings allow, and with versions and suites that they do not
+// allow.
 func TestTLSVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRotationUnderLoad sends requests while the certificate is rotated, on new connections and on persistent ones.
+// TestRotationUnderLoad sends requests while the certificate is rotated, on new and on persistent connections.
 func TestRotationUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
 	second := s.authority.Issue(t, "second")

@@ -151,7 +151,7 @@ func masked(first byte, payload string) string {
 	return announced(first, len(payload), payload)
 }
 
-// announced returns a frame whose header announces a length, with the part of the payload that is sent.
+// announced returns a frame whose header announces the given length. The payload can be shorter.
 func announced(first byte, length int, payload string) string {
 	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
 	header := []byte{first, maskBit | byte(length)}

@@ -221,7 +221,7 @@ func TestHandshakeLog(t *testing.T) {
 	}
 }
 
-// expectHandshakeLine fails the test if the first log line is not the echo of a handshake although one is expected, or the reverse.
+// expectHandshakeLine checks that the first log line is the echo of a handshake if one is expected, and is not an echo otherwise.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

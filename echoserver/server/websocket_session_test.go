@@ -17,7 +17,7 @@ import (
 // late is the close frame for a client that takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
-// TestWebSocketDeadlines lets time run out in every state. A client that does not respond to the close frame gets 5 s more.
+// TestWebSocketDeadlines exceeds the time limit in every state. A client that does not respond to the close frame gets 5 s more.
 func TestWebSocketDeadlines(t *testing.T) {
 	const (
 		seconds = time.Second

@@ -81,7 +81,7 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestCertificates_emptyAuthority starts with an empty ca.crt and gets a valid one later: the certificate is served and rotated throughout.
+// TestCertificates_emptyAuthority starts with an empty ca.crt which becomes valid later: the certificate is served and rotated throughout.
 // Each time ca.crt becomes empty, this is logged and counted once.
 func TestCertificates_emptyAuthority(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
