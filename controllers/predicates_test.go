@@ -24,7 +24,7 @@ func TestEchoChanged(t *testing.T) {
 
 func TestEvents_existingObjectsStartNoReconcile(t *testing.T) {
 	selected := controllers.SinceStart()
-	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "the object is selected")
+	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it is selected")
 	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) ||
 		!selected.Delete(event.DeleteEvent{}) {
 		t.Error("an event after the start is dropped")

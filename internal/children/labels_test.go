@@ -23,12 +23,12 @@ func TestWhatSelectorsSelect(t *testing.T) {
 		labels map[string]string
 		by     []string
 	}{
-		"a pod of the Echo":       {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
-		"a companion of the Echo": {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
-		"a pod of another Echo":   {ChildLabels(neighbor), []string{"cache"}},
-		"a companion of another":  {CompanionLabels(neighbor), []string{"cache"}},
-		"a pod without labels":    {nil, nil},
-		"a pod of Helm":           {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
+		"a pod of the Echo":           {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
+		"a companion of the Echo":     {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
+		"a pod of another Echo":       {ChildLabels(neighbor), []string{"cache"}},
+		"a companion of another Echo": {CompanionLabels(neighbor), []string{"cache"}},
+		"a pod without labels":        {nil, nil},
+		"a pod of Helm":               {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
 		"a pod of Helm, same name": {map[string]string{LabelName: NameValue, LabelInstance: "x", LabelManagedBy: "Helm"},
 			[]string{"Service and Deployment"}},
 	} {

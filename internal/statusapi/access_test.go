@@ -180,12 +180,12 @@ func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 		token, url string
 		want       int
 	}{
-		"a path":                       {"good", "/metrics", http.StatusOK},
-		"another path":                 {"good", "/diagnostics", http.StatusForbidden},
-		"the Echoes of a namespace":    {"good", "/echoes?namespace=a", http.StatusOK},
-		"the Echoes of another":        {"good", "/echoes?namespace=b", http.StatusForbidden},
-		"a token that is not accepted": {"bad", "/metrics", http.StatusUnauthorized},
-		"no token":                     {"", "/metrics", http.StatusUnauthorized}, // requests are never anonymous
+		"a path":                          {"good", "/metrics", http.StatusOK},
+		"another path":                    {"good", "/diagnostics", http.StatusForbidden},
+		"the Echoes of a namespace":       {"good", "/echoes?namespace=a", http.StatusOK},
+		"the Echoes of another namespace": {"good", "/echoes?namespace=b", http.StatusForbidden},
+		"a token that is not accepted":    {"bad", "/metrics", http.StatusUnauthorized},
+		"no token":                        {"", "/metrics", http.StatusUnauthorized}, // requests are never anonymous
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
 		if c.token != "" {

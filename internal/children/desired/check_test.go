@@ -130,7 +130,7 @@ func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 	echo := checked()
 	job := cronJob(t, echo)
 	pod := corev1.Pod{ObjectMeta: job.Spec.JobTemplate.Spec.Template.ObjectMeta, Spec: *podOf(job)}
-	g.Expect(labels.SelectorFromSet(children.SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects the pod")
+	g.Expect(labels.SelectorFromSet(children.SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects it")
 	if own, companions := echopod.SplitPods([]corev1.Pod{pod}); len(own)+len(companions) > 0 {
 		t.Error("the check's pod counts as a pod of the Echo")
 	}

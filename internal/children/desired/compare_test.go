@@ -155,12 +155,12 @@ func TestWhatOthersAddStays(t *testing.T) {
 func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	for name, change := range map[string]func(*v1.Echo){
 		"another value":            func(e *v1.Echo) { e.Spec.Replicas = new(e.Spec.DesiredReplicas() + 1) },
-		"a field less":             func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
-		"a variable less":          func(e *v1.Echo) { e.Spec.Env = nil },
-		"a variable more":          func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
-		"a service account less":   func(e *v1.Echo) { e.Spec.ServiceAccountName = "" },
-		"a node selector less":     func(e *v1.Echo) { e.Spec.NodeSelector = nil },
-		"a resource less":          func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
+		"no priority class":        func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
+		"no variable":              func(e *v1.Echo) { e.Spec.Env = nil },
+		"another variable":         func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
+		"no service account":       func(e *v1.Echo) { e.Spec.ServiceAccountName = "" },
+		"no node selector":         func(e *v1.Echo) { e.Spec.NodeSelector = nil },
+		"no resources":             func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
 		"an annotation of pods":    func(e *v1.Echo) { e.Spec.PodAnnotations = nil },
 		"another security context": func(e *v1.Echo) { e.Spec.SecurityContext = nil },
 	} {

@@ -34,7 +34,7 @@ func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 		"a second one":               {serviceOf(t, single, four), serviceOf(t, prefer, four, six), false},
 		"no second one":              {serviceOf(t, prefer, four, six), serviceOf(t, single, four), false},
 		"the same":                   {serviceOf(t, prefer, four, six), serviceOf(t, require, four, six), false},
-		"none any more":              {serviceOf(t, single, four), serviceOf(t, single), true},
+		"none anymore":               {serviceOf(t, single, four), serviceOf(t, single), true},
 		"some":                       {serviceOf(t, single), serviceOf(t, single, four), false},
 		"no policy, after two":       {serviceOf(t, prefer), serviceOf(t, ""), true},
 		"no policy, after one":       {serviceOf(t, single), serviceOf(t, ""), false},
@@ -73,11 +73,11 @@ func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	}{
 		"added":                         {serviceOf(t, prefer, six), []corev1.IPFamily{six, four}, []string{"IPv6", "IPv4"}},
 		"added by the policy of others": {serviceOf(t, "", six), []corev1.IPFamily{six, four}, []string{"IPv6", "IPv4"}},
-		"not wanted":                    {serviceOf(t, single, six), []corev1.IPFamily{six, four}, []string{"IPv6"}},
+		"not desired":                   {serviceOf(t, single, six), []corev1.IPFamily{six, four}, []string{"IPv6"}},
 		"a cluster of one":              {serviceOf(t, prefer, six), []corev1.IPFamily{six}, []string{"IPv6"}},
 		"another primary one":           {serviceOf(t, prefer, four), []corev1.IPFamily{six, four}, []string{"IPv4"}},
-		"none wanted":                   {serviceOf(t, prefer), []corev1.IPFamily{six, four}, nil},
-		"both wanted":                   {serviceOf(t, prefer, six, four), []corev1.IPFamily{six}, []string{"IPv6", "IPv4"}},
+		"none desired":                  {serviceOf(t, prefer), []corev1.IPFamily{six, four}, nil},
+		"both desired":                  {serviceOf(t, prefer, six, four), []corev1.IPFamily{six}, []string{"IPv6", "IPv4"}},
 	} {
 		before := c.wanted.Desired.DeepCopy()
 		got := c.wanted.WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})

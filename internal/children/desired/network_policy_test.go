@@ -71,11 +71,11 @@ func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":            {children.ChildLabels(support.Echo("ns", "x")), true},
-		"a companion":               {children.CompanionLabels(support.Echo("ns", "x")), true},
-		"an echo server of another": {children.ChildLabels(support.Echo("ns", "y")), false},
-		"a companion of another":    {children.CompanionLabels(support.Echo("ns", "y")), false},
-		"another program":           {map[string]string{children.LabelInstance: "x", children.LabelName: "postgresql"}, false},
+		"an echo server":                 {children.ChildLabels(support.Echo("ns", "x")), true},
+		"a companion":                    {children.CompanionLabels(support.Echo("ns", "x")), true},
+		"an echo server of another Echo": {children.ChildLabels(support.Echo("ns", "y")), false},
+		"a companion of another Echo":    {children.CompanionLabels(support.Echo("ns", "y")), false},
+		"another program":                {map[string]string{children.LabelInstance: "x", children.LabelName: "postgresql"}, false},
 	} {
 		g.Expect(selector.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}

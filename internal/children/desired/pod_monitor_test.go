@@ -43,11 +43,11 @@ func TestPodMonitorSelects(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":            {children.ChildLabels(echo), true},
-		"a companion":               {children.CompanionLabels(echo), true},
-		"an echo server of another": {children.ChildLabels(neighbor), false},
-		"a companion elsewhere":     {children.CompanionLabels(neighbor), false},
-		"a pod of another client":   {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
+		"an echo server":                 {children.ChildLabels(echo), true},
+		"a companion":                    {children.CompanionLabels(echo), true},
+		"an echo server of another Echo": {children.ChildLabels(neighbor), false},
+		"a companion elsewhere":          {children.CompanionLabels(neighbor), false},
+		"a pod of another client":        {map[string]string{children.LabelInstance: "x", children.LabelName: "shop"}, false},
 	} {
 		g.Expect(selects.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}
@@ -75,11 +75,11 @@ func TestIsMonitoredAs(t *testing.T) {
 			spec(o)["podMetricsEndpoints"] = []any{endpoint(o), map[string]any{"port": "http"}}
 		}, false},
 		"no endpoint": {func(o *unstructured.Unstructured) { spec(o)["podMetricsEndpoints"] = []any{} }, false},
-		"a selector of more labels": {func(o *unstructured.Unstructured) {
+		"a selector with more labels": {func(o *unstructured.Unstructured) {
 			spec(o)["selector"].(map[string]any)["matchLabels"].(map[string]any)["team"] = "a"
 		}, false},
 		"no selector": {func(o *unstructured.Unstructured) { delete(spec(o), "selector") }, false},
-		"a label less": {func(o *unstructured.Unstructured) {
+		"a missing label": {func(o *unstructured.Unstructured) {
 			o.SetLabels(map[string]string{children.LabelManagedBy: children.FieldOwner})
 		}, false},
 		"no spec, no metadata": {func(o *unstructured.Unstructured) { o.Object = map[string]any{} }, false},
