@@ -27,7 +27,7 @@ type ChildWriter struct {
 
 // Ensured is the outcome for a child.
 type Ensured struct {
-	// Object is the child as it now exists: unchanged if nothing differed, nil if there is no child.
+	// Object is the child as it now exists: unchanged if nothing differed, or nil if there is no child.
 	Object client.Object
 	// Applied is true if an apply was sent. The apply may have taken effect even if it failed.
 	Applied bool

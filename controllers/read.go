@@ -31,7 +31,7 @@ func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (cli
 	return live, nil
 }
 
-// ReadControlled returns a child from a reader, nil if the reader has none that the Echo controls.
+// ReadControlled returns a child from a reader, or nil if the reader has none that the Echo controls.
 func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
@@ -40,9 +40,9 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 	return live, nil
 }
 
-// ReadOwned returns a child, nil if it does not exist, and a NameConflictError if its name is taken. The cache holds only objects with the
-// operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent, so that the operator never
-// takes over an object that it did not see.
+// ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if its name is taken. The cache holds only
+// objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent, so that
+// the operator never takes over an object that it did not see.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	const advice = "Delete it, or give the Echo another name."
 	live, err := ReadControlled(ctx, cached, echo, c)

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// newsOf returns what to report about a pod's companion, nil if nothing is wrong.
+// newsOf returns what to report about a pod's companion, or nil if nothing is wrong.
 func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Transition {
 	if !plan.EchoMissing {
 		return nil

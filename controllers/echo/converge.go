@@ -52,7 +52,7 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 	return found, nil
 }
 
-// readUpToDate returns an Echo's children, nil if anything has changed since they were last found to match.
+// readUpToDate returns an Echo's children, or nil if anything has changed since they were last found to match.
 func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config children.Config) ([]ensuredChild, error) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil, nil
@@ -107,12 +107,12 @@ func readAll(ctx context.Context, echo *v1.Echo, desired []children.Child, read 
 	return found, taken
 }
 
-// read returns a child, nil if it does not exist, and a NameConflictError if its name is taken.
+// read returns a child. It returns nil if the child does not exist, and a NameConflictError if its name is taken.
 func (r *Reconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return r.ReadOwned(ctx, r.Client, echo, c)
 }
 
-// readCached returns a child from the cache, nil if the cache holds none that the Echo controls.
+// readCached returns a child from the cache, or nil if the cache holds none that the Echo controls.
 func (r *Reconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return controllers.ReadControlled(ctx, r.Client, echo, c)
 }

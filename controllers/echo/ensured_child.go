@@ -15,12 +15,12 @@ import (
 // ensuredChild holds what a reconcile saw of a child, and did to it.
 type ensuredChild struct {
 	child children.Child
-	// before is the child as it was read, nil if there was none. absent is true if the child is known not to exist.
+	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.
 	before client.Object
 	absent bool
-	// found is the child as it was read after a failure, nil if it was not read.
+	// found is the child as it was read after a failure, or nil if it was not read.
 	found client.Object
-	// after is the child as it now exists: before if nothing differed, nil if it was not ensured or is deleted.
+	// after is the child as it now exists: before if nothing differed, or nil if it was not ensured or is deleted.
 	after client.Object
 	// ambiguous is the error of an apply that failed but may have taken effect.
 	ambiguous error
@@ -38,7 +38,7 @@ func (c *ensuredChild) ensure(ctx context.Context, writer *controllers.ChildWrit
 	return err
 }
 
-// object returns the child as it was last seen, nil if it was never seen.
+// object returns the child as it was last seen, or nil if it was never seen.
 func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.found, c.before) }
 
 func (c ensuredChild) existed() bool { return c.before != nil }

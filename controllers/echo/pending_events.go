@@ -27,7 +27,7 @@ type unreportedNews struct {
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
-	// report is the last report whose status may or may not have been written, nil if there is none.
+	// report is the last report whose status may or may not have been written, or nil if there is none.
 	report *status.Report
 }
 

@@ -85,7 +85,7 @@ func nodeChanged() predicate.Predicate {
 	})
 }
 
-// echoOfChild returns the name of the Echo in a child's owner reference, an empty name if there is none.
+// echoOfChild returns the name of the Echo in a child's owner reference, or an empty name if there is none.
 func echoOfChild(child client.Object) types.NamespacedName {
 	owner := metav1.GetControllerOfNoCopy(child)
 	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {

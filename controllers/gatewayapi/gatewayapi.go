@@ -30,7 +30,7 @@ type API struct {
 
 // Seen holds what was seen of an Echo's Gateways. It is empty if the Echo has none.
 type Seen struct {
-	// Gateways holds the Gateways that exist, nil if they cannot be read.
+	// Gateways holds the Gateways that exist, or nil if they cannot be read.
 	Gateways routing.Gateways
 	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool

@@ -79,7 +79,7 @@ func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }
 
-// EchoOf returns the name of the Echo to which a pod or companion belongs according to its labels, empty if none.
+// EchoOf returns the name of the Echo to which a pod or companion belongs according to its labels, or an empty string if there is none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
 // IsManaged reports whether an object has the label that selects the objects the operator watches.

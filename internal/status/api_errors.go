@@ -20,13 +20,13 @@ import (
 // Failure is the error of a reconcile and what it requires. By default, the reconcile is retried with exponential backoff.
 type Failure struct {
 	Err error
-	// Reason is the conditions' reason, nil if the status does not change.
+	// Reason is the conditions' reason, or nil if the status does not change.
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
 	Transient bool
 	// Tolerated is true if the failure is transient and has not lasted for long, so that the status does not change.
 	Tolerated bool
-	// RetryAfter is the time until the next retry, zero for exponential backoff.
+	// RetryAfter is the time until the next retry, or zero for exponential backoff.
 	RetryAfter time.Duration
 	// NoRetry is true if a retry is useless until an event arrives.
 	NoRetry bool

@@ -83,7 +83,7 @@ func (a availability) rollout() string {
 	}
 }
 
-// problem returns the problem that the pod counts alone reveal, zero if there is none.
+// problem returns the problem that the pod counts alone reveal, or the zero value if there is none.
 func (a availability) problem() message.Problem {
 	if !a.isStuck() {
 		return message.Problem{}
@@ -215,7 +215,7 @@ func staysOverdue(status *v1.EchoStatus) bool {
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns the time until an Echo may become overdue, zero if it cannot or already is.
+// untilOverdue returns the time until an Echo may become overdue, or zero if it cannot or already is.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
 	if since.IsZero() || staysOverdue(status) {

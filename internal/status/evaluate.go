@@ -18,7 +18,7 @@ type Report struct {
 	Transitions []Transition
 	// Silent is true if the status does not change and nothing is reported.
 	Silent bool
-	// Next is the time until the next reconcile if no event arrives earlier, zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
 	Next time.Duration
 }
 
@@ -38,7 +38,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	}
 }
 
-// next returns the time until the next reconcile of an Echo if no event arrives earlier, zero if only an event can change its status. A
+// next returns the time until the next reconcile of an Echo if no event arrives earlier, or zero if only an event can change its status. A
 // failure is reported instead of an exceeded deadline, so nothing depends on the deadline during a failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)

@@ -69,7 +69,7 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	}
 }
 
-// nodeTransitions returns the changes to nodes between two statuses, none if the reconcile did not read the nodes.
+// nodeTransitions returns the changes to nodes between two statuses, or none if the reconcile did not read the nodes.
 func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
 	if nodes == nil {
 		return nil

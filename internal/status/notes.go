@@ -23,7 +23,7 @@ func notesOn(echo *v1.Echo, seen Observation) []string {
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
-// gatewayNote returns why the URL of a Gateway is unknown, empty if it is known.
+// gatewayNote returns why the URL of a Gateway is unknown, or an empty string if it is known.
 func gatewayNote(echo *v1.Echo, seen Observation) string {
 	if !children.HasGateway(echo) || seen.GatewaysRefused == "" {
 		return ""
@@ -41,8 +41,8 @@ func policyNote(echo *v1.Echo) string {
 		strings.Join(dropped, " and "))
 }
 
-// ingressNote returns why no request can reach the Echo through the Ingress, empty if no problem is known. Ingress controllers set the
-// address.
+// ingressNote returns why no request can reach the Echo through the Ingress, or an empty string if no problem is known. Ingress controllers
+// set the address.
 func ingressNote(echo *v1.Echo, seen Observation) string {
 	switch ingress := seen.Ingress; {
 	case seen.NoRoute != "":
@@ -56,7 +56,7 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
-// companionNote returns why the API server rejects a companion, empty if none is missing or if the error is transient.
+// companionNote returns why the API server rejects a companion, or an empty string if none is missing or if the error is transient.
 func companionNote(seen Observation) string {
 	if err := seen.CompanionError; !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) {
 		return ""
@@ -64,8 +64,8 @@ func companionNote(seen Observation) string {
 	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
-// checkNote returns the worst result of an Echo's checks, empty if all have passed. It uses the previous status, because checks have their
-// own reconciler, and each result starts a reconcile.
+// checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because
+// checks have their own reconciler, and each result starts a reconcile.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

@@ -29,7 +29,7 @@ type Observation struct {
 	GRPCRoute *gatewayv1.GRPCRoute
 	// BackendTLSPolicy specifies how Gateways connect to the pods. It is nil if they do not use TLS.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
-	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
+	// Gateways are the Gateways of the Echo that exist, or nil if they cannot be read.
 	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool

@@ -84,7 +84,7 @@ func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	}
 }
 
-// untilStalled returns the time until an Echo becomes stalled, zero if it will not or already is.
+// untilStalled returns the time until an Echo becomes stalled, or zero if it will not or already is.
 func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
 	if v.stalls != stallsLater || v.degraded != metav1.ConditionTrue || v.ready == metav1.ConditionTrue {
 		return 0

@@ -182,7 +182,7 @@ func refusedPods(message string) Observation {
 }
 
 // TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection makes the Echo stalled. Before that,
-// each reconcile is due after as long as the rejection has lasted.
+// the wait for the next reconcile is as long as the rejection has lasted.
 func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 	g := NewWithT(t)
 	refused := func() *Failure {

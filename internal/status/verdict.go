@@ -28,7 +28,7 @@ type verdict struct {
 	stalls stalls
 	// event is the reason of the event that reports the verdict.
 	event v1.Reason
-	// eventNote is the note of that event, empty for the message.
+	// eventNote is the note of that event. If it is empty, the message is the note.
 	eventNote string
 	// routes is the cause if Gateways do not send requests to the Echo. routed is true if they do.
 	routes cause
@@ -100,7 +100,7 @@ func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time)
 	return c
 }
 
-// podsCause returns why pods are missing, zero if none are.
+// podsCause returns why pods are missing, or the zero value if none are.
 func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
 	if pods.ready {
 		return cause{}
@@ -183,8 +183,8 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted. failure is the reason why the deletion does not progress, nil if it
-// does.
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure is the reason why the deletion does not progress, or nil if
+// it does.
 func deletingVerdict(failure *Failure) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{

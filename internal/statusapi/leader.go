@@ -20,7 +20,7 @@ func (s *Server) leads() bool {
 	}
 }
 
-// leader returns the name of the pod that is the leader, empty if there is none.
+// leader returns the name of the pod that is the leader, or an empty string if there is none.
 func (s *Server) leader(ctx context.Context) (string, error) {
 	if s.leads() {
 		return s.Replica, nil

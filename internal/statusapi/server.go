@@ -24,13 +24,13 @@ type Server struct {
 	Metrics prometheus.Gatherer
 	// Elected is closed when this process becomes the leader.
 	Elected <-chan struct{}
-	// Lease is the leader's lease, empty without leader election.
+	// Lease is the leader's lease, or an empty key without leader election.
 	Lease client.ObjectKey
 	// Replica is the name of this process' pod.
 	Replica string
 	// Version is the version of the operator.
 	Version string
-	// Namespaces are the namespaces that the operator watches, empty for all.
+	// Namespaces are the namespaces that the operator watches. The list is empty if it watches all namespaces.
 	Namespaces []string
 }
 

@@ -20,7 +20,8 @@ const (
 	ByCompanion = 10 * time.Second
 )
 
-// Delay returns how long an event waits, zero if it does not. before is nil for a new object, and after is nil for an object that is gone.
+// Delay returns how long an event waits, or zero if it does not. before is nil for a new object, and after is nil for an object that is
+// gone.
 type Delay func(before, after client.Object) time.Duration
 
 // After returns a handler that adds Echoes to the queue when the delay of an event is over, unless another event adds them earlier.

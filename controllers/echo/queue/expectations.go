@@ -193,7 +193,7 @@ func (o *Expectations) Clear() {
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Without returns a handler that drops the events caused by the operator's own writes. echoOf returns the Echo that an object belongs to,
-// an empty name if there is none.
+// or an empty name if there is none.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
 	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
 		if o.arrived(echo, object, deliver) {

@@ -221,7 +221,7 @@ func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return inside
 }
 
-// itemAt returns the map at a path in an object's JSON, nil if there is none.
+// itemAt returns the map at a path in an object's JSON, or nil if there is none.
 func itemAt(object any, path fieldpath.Path) map[string]any {
 	for _, element := range path {
 		switch {

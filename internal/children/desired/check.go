@@ -74,7 +74,7 @@ func checkLabels(echo *v1.Echo, check string) map[string]string {
 	}
 }
 
-// CheckOf returns the name of the check that a pod or a CronJob belongs to, empty for other objects.
+// CheckOf returns the name of the check that a pod or a CronJob belongs to, or an empty string for other objects.
 func CheckOf(object client.Object) string {
 	if object.GetLabels()[children.LabelName] != checkNameValue {
 		return ""
@@ -82,7 +82,7 @@ func CheckOf(object client.Object) string {
 	return object.GetLabels()[v1.CheckLabel]
 }
 
-// CheckURL returns the URL that a check examines, empty if it is not known yet.
+// CheckURL returns the URL that a check examines, or an empty string if it is not known yet.
 func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	if check.URL != "" {
 		return check.URL
@@ -132,7 +132,7 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 	return child, err
 }
 
-// CheckHash returns the digest of the spec of a check's pods, empty if the check has no CronJob.
+// CheckHash returns the digest of the spec of a check's pods, or an empty string if the check has no CronJob.
 func CheckHash(cronJob children.Child) string {
 	if cronJob.Desired == nil {
 		return ""

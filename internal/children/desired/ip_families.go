@@ -45,7 +45,7 @@ func ipFamilies(service map[string]any) []string {
 	return families
 }
 
-// ipFamilyPolicy returns the policy in a Service's JSON, empty if there is none.
+// ipFamilyPolicy returns the policy in a Service's JSON, or an empty string if there is none.
 func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
 	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
 	return corev1.IPFamilyPolicy(policy)

@@ -33,7 +33,7 @@ func allServed() children.Served {
 	return served
 }
 
-// liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails if the child has a
+// liveChild returns the child of a Go type as the API server would return it, or nil if there should be none. It fails if the child has a
 // field that the type lacks.
 func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	t.Helper()

@@ -17,11 +17,11 @@ const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.
 type CompanionState struct {
-	// Owner is the pod, nil if it is gone or has no companion label.
+	// Owner is the pod, or nil if it is gone or has no companion label.
 	Owner *corev1.Pod
-	// Echo is the Echo that the owner's label names, nil if it does not exist.
+	// Echo is the Echo that the owner's label names, or nil if it does not exist.
 	Echo *v1.Echo
-	// Node is the owner's node, nil if it has none.
+	// Node is the owner's node, or nil if it has none.
 	Node *corev1.Node
 	// Companions are the companions of pods with the owner's name, including the companions of an earlier pod of that name.
 	Companions []corev1.Pod
@@ -31,9 +31,9 @@ type CompanionState struct {
 type CompanionPlan struct {
 	// Remove are the companions to delete.
 	Remove []*corev1.Pod
-	// Apply is the companion to create or to correct, nil if none.
+	// Apply is the companion to create or to correct, or nil if there is none.
 	Apply *children.Child
-	// Existing is the pod that Apply corrects, nil if Apply creates one.
+	// Existing is the pod that Apply corrects, or nil if Apply creates one.
 	Existing *corev1.Pod
 	// Wait is the time until the next plan if no event arrives earlier. It is zero if only an event requires a new plan.
 	Wait time.Duration
@@ -110,7 +110,7 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 	return others
 }
 
-// Name returns the name of the owner's companion, empty without an owner.
+// Name returns the name of the owner's companion, or an empty string without an owner.
 func (c *CompanionState) Name() string {
 	if c.Owner == nil {
 		return ""

@@ -18,7 +18,7 @@ const (
 	TLSFolder = "/etc/echo-server/tls"
 )
 
-// TLSSecret returns the name of the Secret with a pod's certificate, empty if the pod does not serve HTTPS.
+// TLSSecret returns the name of the Secret with a pod's certificate, or an empty string if the pod does not serve HTTPS.
 func TLSSecret(pod *corev1.Pod) string {
 	for i := range pod.Spec.Volumes {
 		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {

@@ -18,7 +18,7 @@ func ValidateFields(echo *v1.Echo) error {
 	return nil // not a nil pointer in an interface
 }
 
-// portClash returns why the containers cannot listen on the HTTPS port, nil if they can.
+// portClash returns why the containers cannot listen on the HTTPS port, or nil if they can.
 func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) {
 		return nil
@@ -35,7 +35,7 @@ func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// servicePortClash returns why the Service cannot have the HTTPS port, nil if it can.
+// servicePortClash returns why the Service cannot have the HTTPS port, or nil if it can.
 func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) || children.HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
 		return nil
@@ -54,7 +54,7 @@ func isOrDefaults(field, port int32) string {
 	return fmt.Sprintf("is %d", port)
 }
 
-// missingTLS returns why Gateways cannot connect over HTTPS, nil if they can or need not.
+// missingTLS returns why Gateways cannot connect over HTTPS, or nil if they can or need not.
 func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
 		return nil
@@ -63,7 +63,7 @@ func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
 }
 
-// hostnameClash reports which host names of the HTTPRoute and the GRPCRoute overlap, nil if none do.
+// hostnameClash reports which host names of the HTTPRoute and the GRPCRoute overlap, or nil if none do.
 func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
 		return nil

@@ -56,7 +56,7 @@ type Report struct {
 	Status v1.EchoStatus
 	// Transitions are the changes since the previous status, to report as events once Status is written.
 	Transitions []status.Transition
-	// Next is the time until the next reconcile if no event arrives earlier, zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
 	Next time.Duration
 }
 
@@ -168,7 +168,7 @@ func isProblem(check v1.EchoCheckStatus) bool {
 	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
 }
 
-// findCheck returns the status of a check, empty if there is none.
+// findCheck returns the status of a check, or an empty status if there is none.
 func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
 	for _, check := range checks {
 		if check.Name == name {

@@ -32,7 +32,7 @@ type Runs struct {
 	Pods []corev1.Pod
 	// Hash is the digest of the pods' current configuration. Pods with another digest do not count.
 	Hash string
-	// Scheduled is the time of the most recent scheduled run, zero if none was due.
+	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
 	Scheduled time.Time
 	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. It is zero if there is no
 	// CronJob.
@@ -72,7 +72,7 @@ func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	return schedule.Next(after)
 }
 
-// untilLate returns the time until the next run's Job should exist, zero if no run is due.
+// untilLate returns the time until the next run's Job should exist, or zero if no run is due.
 func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	due := nextRun(check, now.Add(-patience))
 	if due.IsZero() || r.Since.IsZero() {

@@ -30,13 +30,13 @@ const (
 type Problem struct {
 	// Text says what is wrong, without a period.
 	Text string
-	// Quote is what another component reports about it, empty if it reports nothing.
+	// Quote is what another component reports about it, or an empty string if it reports nothing.
 	Quote string
 	// Advice says what to do, in sentences.
 	Advice string
 }
 
-// String returns the whole problem as sentences, empty if there is none.
+// String returns the whole problem as sentences, or an empty string if there is none.
 func (p Problem) String() string { return Join(p.sentence(), p.Advice) }
 
 // Headline returns what is wrong as a sentence, without quote or advice. It is empty if nothing is wrong.

@@ -26,8 +26,8 @@ func IsQuotaExceeded(err error) bool {
 	return errors.As(err, &status) && !IsDenied(err) && Quota(status.Status().Message, "") != (message.Problem{})
 }
 
-// Quota returns the problem for an object that a resource quota rejects, zero if the API server's words are about something else. An empty
-// object stands for the Deployment's pods.
+// Quota returns the problem for an object that a resource quota rejects, or the zero value if the API server's words are about something
+// else. An empty object stands for the Deployment's pods.
 func Quota(words, object string) message.Problem {
 	if _, why, found := strings.Cut(words, " is forbidden: "); found {
 		words = why

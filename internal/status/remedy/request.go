@@ -107,7 +107,7 @@ func groupOf(kind string) (path string, group reflect.Type) {
 	}
 }
 
-// inEcho returns an Echo's name for a field that has another name in children, empty for other fields.
+// inEcho returns an Echo's name for a field that has another name in children, or an empty string for other fields.
 func inEcho(name string) string {
 	switch name {
 	case "ingressClassName":
@@ -166,7 +166,7 @@ func fieldOf(group reflect.Type, path string) string {
 	return ""
 }
 
-// findField returns the name of a field in a group in the spelling that an Echo uses, empty if there is none.
+// findField returns the name of a field in a group in the spelling that an Echo uses, or an empty string if there is none.
 func findField(group reflect.Type, name string) string {
 	for field := range group.Fields() {
 		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {
