@@ -82,7 +82,7 @@ func newWatch() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "watch " + watch.KindNames("|"),
 		Short: "Print changes to pods, nodes, deployments or echoes",
-		Long: "Print what is added, updated and deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, until " +
+		Long: "Print objects that are added, updated or deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, until " +
 			"interrupted.",
 		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {

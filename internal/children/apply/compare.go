@@ -40,8 +40,8 @@ type Difference struct {
 	// None is true if applying the child would change nothing: each field has the desired value, and the operator owns these fields and no
 	// others. Fields that other clients added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object must be recreated, because an update would not have the same effect as a new object. That is so for the
-	// class of an Ingress or a load balancer, and for the IP families of a Service.
+	// Replace is true if the object must be recreated, because an update would not have the same effect as a new object. This applies to
+	// the class of an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
 	// Renamed are the fields of list items whose key another client edited, such as the number of a port. The operator's item is then
 	// missing, and another item has its content. Applying the child would add the missing item next to the other, which the API server may
