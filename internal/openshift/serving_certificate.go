@@ -57,7 +57,8 @@ func (s *ServingCertificate) load() {
 		s.current, s.problem = &loaded, ""
 	case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem:
 		s.problem = err.Error()
-		s.log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.", "folder", s.folder, "cause", s.problem)
+		s.log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.",
+			"folder", s.folder, "cause", s.problem)
 	}
 }
 

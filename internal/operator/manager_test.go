@@ -43,7 +43,8 @@ func TestManagerOptions(t *testing.T) {
 		t.Errorf("the manager serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
 	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lock || got.LeaderElectionReleaseOnCancel {
-		t.Errorf("a leader is elected: %t, with %v; client-go releases the lease: %t", got.LeaderElection, got.LeaderElectionResourceLockInterface,
+		t.Errorf("a leader is elected: %t, with %v; client-go releases the lease: %t",
+			got.LeaderElection, got.LeaderElectionResourceLockInterface,
 			got.LeaderElectionReleaseOnCancel)
 	}
 	if got.LeaseDuration != nil || got.RenewDeadline != nil || got.RetryPeriod != nil {
