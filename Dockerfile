@@ -1,5 +1,5 @@
-# The images of all programs. The build argument PROGRAM is the program, which is built from cmd/PROGRAM; without it, the image of the operator
-# is built. The build context is the root of the project. tools/make/image makes the same images without a container engine.
+# Builds the images of all programs. The build argument PROGRAM selects the program in cmd/PROGRAM; the default is the operator. The build
+# context is the root of the project. tools/make/image builds the same images without a container engine.
 ARG PROGRAM
 ARG VERSION=0.1.0
 ARG CREATED=2026-11-21T00:00:00Z

@@ -23,7 +23,7 @@ VERSION ?= $(shell cat VERSION)
 export VERSION
 #: the channels of a release or of the bundle
 CHANNELS ?=
-#: where built tools, the simulated cluster and the names of pushed images are kept
+#: the directory for built tools, the simulated cluster and the names of pushed images
 CACHE ?= $(CURDIR)/.cache
 override CACHE := $(abspath $(CACHE))
 export CACHE
@@ -45,7 +45,7 @@ PATHCHECK_IMG ?= $(call beside_img,echo-operator-pathcheck,PATHCHECK_IMG)
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 #: the image of the catalog
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
-#: a folder with etcd, kube-apiserver and kubectl, such as the one from setup-envtest; not set: they are built for `make test`
+#: a directory with etcd, kube-apiserver and kubectl, such as the one from setup-envtest; not set: `make test` builds them
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
@@ -81,7 +81,7 @@ beside_img = $(if $(findstring @,$(IMG)),$(error IMG has a digest: also set $(2)
 # IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if any of them was set, directly or through IMAGE_TAG_BASE.
 given_images = $(if $(call given,IMG)$(call given,ECHO_SERVER_IMG)$(call given,PATHCHECK_IMG)$(call given,IMAGE_TAG_BASE),$(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG))
 
-# tool SET: the folder with the programs of a tool set, which are built if they do not exist.
+# tool SET: the directory with the programs of a tool set, which are built if they do not exist.
 tool = $$(tools/build $(1))
 
 # The same flags for all programs keep Go's build cache shared. The commit is not among them, because a bundle contains the digests
@@ -122,7 +122,7 @@ clean: ## Remove all build results. Tools are rebuilt when they are needed.
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate the API's deep-copy code, its reference in docs/reference/api.md, the gRPC services, the chart's page, and what follows from the tables of kinds and of groups.
+generate: ## Generate the API's deep-copy code, its reference in docs/reference/api.md, the gRPC services, the chart's page, and the parts of files that depend on the tables of kinds and groups.
 	@tools/make/tables
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 	@tools=$(call tool,generate); module=module=github.com/echo-operator/echo-operator; \
@@ -175,11 +175,11 @@ verify: generate manifests bundle catalog surface ## Fail if a generated file is
 	@go run -trimpath ./tests/commands
 
 .PHONY: kube-score
-kube-score: ## Fail if kube-score has a remark on the manifests, the chart or what an Echo makes that docs/explanation/security.md does not answer.
+kube-score: ## Fail if kube-score has a remark on the manifests, the chart or the objects of an Echo that docs/explanation/security.md does not answer.
 	@program=$(call tool,kube-score)/kube-score; cd tests/packaging && KUBE_SCORE="$$program" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in the programs that ship, using govulncheck.
+vulncheck: ## Check the released programs for known vulnerabilities with govulncheck.
 	@tools/make/vulncheck $(VULNDB)
 
 .PHONY: update-vulndb
@@ -272,7 +272,7 @@ build-installer: ## Write dist/install.yaml, which installs the operator from IM
 ##@ Cluster
 
 .PHONY: demo
-demo: ## See it run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is faster.
+demo: ## See the operator run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is faster.
 	@$(if $(RECORD),go run -trimpath ./tools/record $(RECORD) )tools/demo
 
 .PHONY: demo-down

@@ -22,7 +22,7 @@ COPY bundle/manifests /manifests/
 COPY bundle/metadata /metadata/
 COPY bundle/tests/scorecard /tests/scorecard/
 
-# Labels of OCI.
+# OCI labels.
 LABEL org.opencontainers.image.source=https://github.com/echo-operator/echo-operator
 LABEL org.opencontainers.image.version=v0.1.0
 LABEL org.opencontainers.image.licenses=Apache-2.0

@@ -5,7 +5,7 @@ import { defineConfig, type DefaultTheme } from 'vitepress'
 const docs = join(import.meta.dirname, '../../docs')
 const repository = 'https://github.com/echo-operator/echo-operator'
 
-// The folders of docs/ in the order in which a new reader needs them.
+// The directories of docs/, in the order in which a new reader needs them.
 const sections = {
   tutorials: 'Tutorials',
   'how-to': 'How-to guides',
@@ -18,10 +18,10 @@ const sections = {
 
 const index = readFileSync(join(docs, 'README.md'), 'utf8')
 
-// place is where the index names a page, after all others if it does not.
+// place is the position of a page in the index. A page that the index does not name comes last.
 const place = (folder: string, file: string) => index.indexOf(`(${folder}/${file})`) >>> 0
 
-// pages returns the links of a folder, named by the headings of the pages, in the order of the index.
+// pages returns the links to the pages in a directory, with their headings as names, in the order of the index.
 function pages(folder: string): DefaultTheme.SidebarItem[] {
   return readdirSync(join(docs, folder))
     .filter((file) => file.endsWith('.md') && file !== 'README.md')
@@ -34,7 +34,7 @@ function pages(folder: string): DefaultTheme.SidebarItem[] {
 
 const sidebar = Object.entries(sections).map(([folder, text], i) => ({ text, collapsed: i > 3, items: pages(folder) }))
 
-// target returns where a link of a page leads: to another page, or to a file in the repository.
+// target returns the target of a link on a page: another page, or a file in the repository.
 function target(href: string, page: string): string {
   if (/^[a-z]+:|^#/.test(href)) {
     return href
@@ -54,7 +54,7 @@ export default defineConfig({
   ignoreDeadLinks: 'localhostLinks',
   rewrites: { 'README.md': 'index.md', 'decisions/README.md': 'decisions/index.md' },
   markdown: {
-    // The same anchors as on GitHub, which messages and runbooks link to.
+    // The same anchors as on GitHub, because messages and runbooks link to them.
     anchor: { slugify: (heading) => heading.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').replace(/\s/g, '-') },
     html: false, // words such as <name> are text
     config(md) {
@@ -74,7 +74,7 @@ export default defineConfig({
       })
     },
   },
-  // The pages are outside of the folder that has the modules.
+  // The pages are outside the directory that contains the modules.
   vite: {
     resolve: {
       alias: [{ find: /^vue(\/server-renderer)?$/, replacement: join(import.meta.dirname, '../node_modules/vue$1') }],
@@ -90,7 +90,7 @@ export default defineConfig({
     outline: [2, 3],
     search: { provider: 'local' },
     editLink: {
-      // Runs in the browser, too, without what is around it. `:path` would be the path of the rewritten page.
+      // The browser also runs this function, without its context. `:path` would be the path of the rewritten page.
       pattern: ({ filePath }) => `https://github.com/echo-operator/echo-operator/edit/main/docs/${filePath}`,
       text: 'Edit this page',
     },
