@@ -45,8 +45,8 @@ func (b *benchmark) cluster(ctx context.Context) error {
 }
 
 func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err error) {
-	b.say("starting a cluster with %d nodes", testbed.NodesFor(n))
-	c, err := testbed.StartCluster(ctx, b.kubernetes, n)
+	b.say("starting a cluster with %d nodes", testbed.NodesFor(b.pods*n))
+	c, err := testbed.StartCluster(ctx, b.kubernetes, b.pods*n)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err err
 		name string
 		run  func(context.Context) error
 	}{{"converge", r.converge}, {"restart", r.restart}, {"roll", r.roll}, {"delete", r.delete}} {
-		b.say("%s: %d Echoes with %d pods", phase.name, n, testbed.PodsPerEcho*n)
+		b.say("%s: %d Echoes with %d pods", phase.name, n, b.pods*n)
 		err := phase.run(ctx)
 		if ctx.Err() != nil { // interrupted
 			return ctx.Err()
@@ -88,7 +88,7 @@ func (r *clusterRun) converge(ctx context.Context) error {
 // createEchoes creates the Echoes of a storm.
 func (r *clusterRun) createEchoes(ctx context.Context) error {
 	return testbed.Parallel(ctx, r.n, func(ctx context.Context, i int) error {
-		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(testbed.PodsPerEcho))}}
+		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(r.b.pods))}}
 		echo.Name, echo.Namespace = fmt.Sprintf("echo-%05d", i), testbed.StormNamespace(i)
 		return r.Client.Create(ctx, echo)
 	})

@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
 func main() {
@@ -64,6 +65,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each client")
 	flags.IntVar(&b.inCluster, "cluster", 0,
 		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 to skip this measurement")
+	flags.IntVar(&b.pods, "pods", testbed.PodsPerEcho, "the number of pods of each Echo on this cluster")
 	flags.StringVar(&b.only, "only", "",
 		"the measurements to make, separated by commas; all if empty. You can also name parts: pods, a part of restart, and few and many, the "+
 			"parts of cluster")

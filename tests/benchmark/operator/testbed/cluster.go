@@ -21,8 +21,8 @@ const (
 	stormNamespaces = 20
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
-	// podsAtRollout is the number of pods that an Echo can have during a rollout: old pods, new pods, and pods being deleted.
-	podsAtRollout = 2 * PodsPerEcho
+	// atRollout is how many times its pods an Echo can have during a rollout: old pods, new pods, and pods being deleted.
+	atRollout = 2
 )
 
 // schedulerConfig makes the scheduler choose any node with enough resources, as quickly and as often as possible.
@@ -42,9 +42,9 @@ type Cluster struct {
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with nodes for the pods of a number of Echoes. kubernetes is the directory that contains its controllers
+// StartCluster starts a cluster with nodes for a number of pods. kubernetes is the directory that contains its controllers
 // and scheduler.
-func StartCluster(ctx context.Context, kubernetes string, echoes int) (_ *Cluster, err error) {
+func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster, err error) {
 	p, err := StartControlPlane(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func StartCluster(ctx context.Context, kubernetes string, echoes int) (_ *Cluste
 			err = errors.Join(c.Failure(err), c.Stop())
 		}
 	}()
-	return c, errors.Join(c.addNamespaces(ctx), c.addNodes(ctx, NodesFor(echoes)), startKubelets(running, c.Env.Config),
+	return c, errors.Join(c.addNamespaces(ctx), c.addNodes(ctx, NodesFor(pods)), startKubelets(running, c.Env.Config),
 		c.startControllers(ctx), c.startScheduler(ctx))
 }
 
@@ -83,8 +83,8 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns the number of nodes that the pods of a number of Echoes require, plus some spare nodes.
-func NodesFor(echoes int) int { return (echoes*podsAtRollout+podsPerNode-1)/podsPerNode + 1 }
+// NodesFor returns the number of nodes that a number of pods require, plus some spare nodes.
+func NodesFor(pods int) int { return (pods*atRollout+podsPerNode-1)/podsPerNode + 1 }
 
 // addNodes adds nodes without taints. A new node normally has a taint until a controller removes it, but that controller does not run here.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {

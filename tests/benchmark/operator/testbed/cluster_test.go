@@ -10,9 +10,9 @@ import (
 )
 
 func TestNodesFor(t *testing.T) {
-	for _, c := range []struct{ echoes, want int }{{1, 2}, {125, 2}, {126, 3}, {10000, 81}} {
-		if got := NodesFor(c.echoes); got != c.want {
-			t.Errorf("%d nodes for %d Echoes, not %d", got, c.echoes, c.want)
+	for _, c := range []struct{ pods, want int }{{2, 2}, {250, 2}, {252, 3}, {20000, 81}} {
+		if got := NodesFor(c.pods); got != c.want {
+			t.Errorf("%d nodes for %d pods, not %d", got, c.pods, c.want)
 		}
 	}
 }
