@@ -69,7 +69,7 @@ var _ = Describe("the documentation", func() {
 		}))
 		runClient(ctx, reader.Namespace)
 		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/faults.md", "## Let one request fail")),
-			step(support.Documented("docs/how-to/faults.md", "## Break connections by a request"))))
+			step(support.Documented("docs/how-to/faults.md", "## Break connections with a request"))))
 		Expect(printed[0]).To(ContainSubstring("HTTP/1.1 503 Service Unavailable"))
 		reader.Replace = []string{"https://echo.example.com/", "http://localhost:8080/"}
 		reader.Follow(ctx, slices.Concat(step("kubectl port-forward service/test-echo 8080:80\n"),
