@@ -20,7 +20,7 @@ import (
 )
 
 // Reconciler makes Prometheus collect the metrics of Echoes that request it, in clusters that serve PodMonitors. It is separate from the
-// Echo reconciler: no Echo fails because it is not monitored. All fields are required.
+// Echo reconciler, so that no Echo fails because it is not monitored. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	// Cached reads PodMonitors from the cache. Client would ask the API server, because PodMonitors have no Go type.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// escaped returns JSON with escapes for the characters that YAML does not allow or would change: the API server parses the body of an apply
-// as YAML.
+// escaped returns JSON with escapes for the characters that YAML does not allow or would change, because the API server parses the body of
+// an apply as YAML.
 func escaped(body []byte) []byte {
 	if !bytes.ContainsFunc(body, unlikeYAML) {
 		return body

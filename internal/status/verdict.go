@@ -147,7 +147,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	}
 	if failure.Transient {
 		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady
-		if seen.Deployment == nil { // what could not be read is unknown
+		if seen.Deployment == nil { // objects that could not be read are unknown
 			v.ready = metav1.ConditionUnknown
 		}
 	}

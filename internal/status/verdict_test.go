@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// said holds what the three conditions and the first transition say.
+// said summarizes the three conditions and the first transition.
 type said struct {
 	Ready, Progressing, Degraded  string // the status and the reason
 	Message                       string // of the status
@@ -28,7 +28,7 @@ type said struct {
 	Event                         string
 }
 
-// saying returns what a report says.
+// saying summarizes a report.
 func saying(report Report) said {
 	value := func(kind string) (string, string) {
 		c := meta.FindStatusCondition(report.Status.Conditions, kind)

@@ -84,10 +84,10 @@ func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
 	return viewOf(echo, pods[key], s.History.Events(key, echo.UID))
 }
 
-// podIndex holds pods by their Echo.
+// podIndex maps each Echo to its pods.
 type podIndex map[types.NamespacedName][]status.PodSummary
 
-// pods reads the pods of all Echoes in a namespace at once: a list for each Echo would take quadratic time.
+// pods reads the pods of all Echoes in a namespace at once, because a list for each Echo would take quadratic time.
 func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
 	list := &corev1.PodList{}
 	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

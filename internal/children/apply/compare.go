@@ -127,8 +127,8 @@ func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured
 	return content, nil
 }
 
-// withoutEmptyLists returns the desired object without its empty lists: the API server does not store them, and clients that add items own
-// them.
+// withoutEmptyLists returns the desired object without its empty lists, because the API server does not store them, and clients that add
+// items own them.
 func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
 	c.Desired = c.Desired.DeepCopy()
 	if !dropEmptyLists(c.Desired.Object) {
@@ -155,7 +155,7 @@ func dropEmptyLists(object map[string]any) bool {
 }
 
 // renamed returns the fields of the list items whose key another client edited. It omits fields that the operator owns but no longer
-// desires: apply removes them.
+// desires, because apply removes them.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))

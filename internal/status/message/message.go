@@ -113,7 +113,7 @@ func Sentence(text string) string {
 	return Capital(text) + "."
 }
 
-// trimmed returns a string without periods and whitespace at its end.
+// trimmed returns a string without trailing periods and whitespace.
 func trimmed(text string) string { return strings.TrimRight(text, ". \n") }
 
 // Capital returns a string with its first letter capitalized.
