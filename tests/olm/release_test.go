@@ -84,7 +84,7 @@ func (r *reader) specs() {
 			return
 		}
 		By("rolling back")
-		back := realcluster.Documented(version(1), installPage, "This goes back to the version before")
+		back := realcluster.Documented(version(1), installPage, "To go back to the previous version")
 		r.changeVersion(ctx, func() { r.run(ctx, back) })
 		Expect(sampleImage(ctx)).To(Equal(first))
 	}, SpecTimeout(15*time.Minute))
