@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // EchoCheck tests the network path to the echo servers on a schedule. It reports how proxies in the path, such as an ingress or a gateway, handle requests.
 type EchoCheck struct {
-	// name is the name of the check. The name of its CronJob is the name of the Echo, '-' and this name, shortened if it is too long.
+	// name is the name of the check. The name of its CronJob consists of the Echo's name, '-' and the check's name. A name that is too long is shortened.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// ensuredChild holds what a reconcile saw of a child, and did to it.
+// ensuredChild holds what a reconcile saw of a child, and what it did to that child.
 type ensuredChild struct {
 	child children.Child
 	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.

@@ -30,7 +30,7 @@ func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses decodes messages that other pods than a check's pod could write.
+// TestDecodeRefuses decodes messages that pods other than a check's pod could write.
 func TestDecodeRefuses(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                        "not the JSON",

@@ -98,7 +98,7 @@ func apply(ctx context.Context, namespace, name, spec string, flags ...string) {
 	kubectlInput(ctx, echoManifest(namespace, name, spec), append([]string{"apply", "--validate=strict", "-f", "-"}, flags...)...)
 }
 
-// kubectlInput runs kubectl with standard input. It fails if kubectl fails.
+// kubectlInput runs kubectl with the given standard input. It fails if kubectl fails.
 func kubectlInput(ctx context.Context, stdin string, arguments ...string) {
 	GinkgoHelper()
 	command := kubectlCommand(ctx, arguments...)

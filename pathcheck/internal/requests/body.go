@@ -104,7 +104,7 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns the minimum time by which the Echo's clock is ahead. The minimum exists because a request arrives before its response.
+// clock returns a lower bound on how far the Echo's clock is ahead. The bound exists because a request arrives before its response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	const requests = 3 // the quickest request counts
 	for i := range requests {

@@ -61,7 +61,7 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,                                   // flush each event of a watch immediately
-		ErrorLog:      log.New(io.Discard, "", log.Flags()), // errors of requests that end with the operator
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // errors from requests that end when the operator stops
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
