@@ -37,7 +37,8 @@ const (
 	interval = 50 * time.Millisecond
 	// editPeriod is the time between two changes of an Echo.
 	editPeriod = 200 * time.Millisecond
-	echoes     = 4
+	// echoes are so many that some are not waiting for a lost request, so that a leader without its lease still writes.
+	echoes = 20
 )
 
 // trouble is something that makes a leader stop.
