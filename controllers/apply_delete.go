@@ -14,16 +14,17 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DeletionPeriod is how soon the operator first checks whether deleted objects are gone, in case no event reports their deletion.
+// DeletionPeriod is how long the operator waits before it first checks whether deleted objects are gone, in case no event reports their
+// deletion.
 const DeletionPeriod = 2 * time.Second
 
 // noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
-// an apply with this version as a conflict.
+// an apply with this version because of the conflict.
 const noVersion = "1"
 
-// Apply writes a child using server-side apply and returns the API server's version of it. The UID identifies an existing child, so that
-// the apply does not change another object that has since taken its name. If the child is new, the API server creates it or responds with a
-// conflict.
+// Apply writes a child using server-side apply, and returns the child as the API server stored it. The UID identifies an existing child, so
+// that the apply does not change another object that has since taken its name. If the child is new, the API server creates it or responds
+// with a conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -45,8 +46,8 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 }
 
 // DeleteChild deletes an object and its dependents. Foreground deletion removes the object last. DeleteChild does nothing if the object is
-// already being deleted. It fails if the object does not exist, although the cache holds the object. The next reconcile shows whether the
-// cache was right.
+// already being deleted. It fails if the object does not exist, even if the cache holds the object. The next reconcile shows whether the
+// cache was up to date.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -61,7 +62,7 @@ func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 	return nil
 }
 
-// kindOf returns the kind of an object: the name of its Go type, unless it is unstructured.
+// kindOf returns the kind of an object: the name of its Go type, unless the object is unstructured.
 func kindOf(object client.Object) string {
 	if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind

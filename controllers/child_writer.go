@@ -25,7 +25,7 @@ type ChildWriter struct {
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 
-// Ensured is the outcome for a child.
+// Ensured is the result of Ensure for a child.
 type Ensured struct {
 	// Object is the child as it now exists: unchanged if nothing differed, or nil if there is no child.
 	Object client.Object
@@ -62,8 +62,8 @@ func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.
 	return Ensured{Object: after, Applied: true}, nil
 }
 
-// reclaim makes the operator own the list items whose key another client edited, so that an apply replaces them instead of adding others.
-// It reads the object again, because the cache does not hold the fields that other clients own.
+// reclaim makes the operator own the list items whose keys another client edited, so that an apply replaces these items instead of adding
+// new ones. It reads the object again, because the cache does not record which fields other clients own.
 func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
 	if renamed == nil || renamed.Empty() {
 		return nil
@@ -97,8 +97,8 @@ func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client
 	return w.remove(ctx, live)
 }
 
-// remove deletes a child if it exists. Background deletion suffices, because only a Deployment's dependents matter, and a Deployment is
-// always desired.
+// remove deletes a child if it exists. Background deletion is sufficient, because only a Deployment's dependents matter, and a Deployment
+// is always desired.
 func (w *ChildWriter) remove(ctx context.Context, live client.Object) error {
 	if live == nil {
 		return nil

@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// workers is the number of objects that a controller reconciles at the same time. More would not help, because the API server is the
-	// bottleneck.
+	// workers is the number of objects that a controller reconciles at the same time. More workers would not help, because the API server is
+	// the bottleneck.
 	workers = 16
-	// reconcileTimeout limits a reconcile, in case the API server does not respond.
+	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute
 	// FirstRetry and lastRetry bound the wait before a failed reconcile is retried.
 	FirstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
-// Dependencies holds what the reconcilers have in common. All fields are required.
+// Dependencies holds the dependencies that the reconcilers share. All fields are required.
 type Dependencies struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
@@ -41,7 +41,7 @@ type Dependencies struct {
 	Recorder events.EventRecorder
 	// Images holds the images configured for the operator.
 	Images children.Images
-	// TLS holds what the cluster requires of TLS endpoints.
+	// TLS holds the cluster's requirements for TLS endpoints.
 	TLS children.TLSProfile
 	// Routes is true if the cluster serves OpenShift Routes.
 	Routes bool
@@ -53,11 +53,11 @@ type Dependencies struct {
 	Metrics *monitoring.Metrics
 	// Traces creates spans for the reconciles. The zero value creates none.
 	Traces tracing.Tracer
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// Options returns the options of each controller.
+// Options returns the options for each controller.
 func Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,

@@ -1,7 +1,7 @@
 // Package controllers holds what the reconcilers share: code that reads, writes and deletes objects, reports failures, and holds state
 // between reconciles.
 //
-// Each reconciler is a package in a subdirectory. A reconcile can be interrupted at any point and repeated: it depends only on the objects
-// that exist and, for deadlines and transitions, on the previous status. A reconciler's memory saves requests, but no decision depends on
-// it. An error is classified once, and a transient error appears in the status only after two seconds.
+// Each reconciler is a package in a subdirectory. A reconcile can be interrupted at any point and repeated. Its outcome depends only on the
+// objects that exist and, for deadlines and transitions, on the previous status. A reconciler's memory saves requests, but no decision
+// depends on the memory. An error is classified once, and a transient error appears in the status only after two seconds.
 package controllers

@@ -22,7 +22,7 @@ type EchoWriter struct {
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 
-// echoPatch is a merge patch of an Echo. The API server rejects it if the Echo has another resource version.
+// echoPatch is a merge patch of an Echo. The API server rejects the patch if the Echo has a different resource version.
 type echoPatch struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`
@@ -45,13 +45,13 @@ func (w *EchoWriter) SetFinalizers(ctx context.Context, echo *v1.Echo, finalizer
 	return nil
 }
 
-// SetStatus sets an Echo's status if it differs.
+// SetStatus sets an Echo's status if the new status differs from the current one.
 func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.EchoStatus) error {
 	if SameStatus(&echo.Status, status) {
 		return nil
 	}
 	if status.Pods == nil {
-		status.Pods = map[string][]string{} // the console draws nothing without a map
+		status.Pods = map[string][]string{} // without a map, the console displays nothing
 	}
 	patch, err := statusPatch(echo, status)
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the Echo's version. The API server responds only with the metadata. The generation in it shows whether a
-// webhook also changed the spec. If so, the event starts another reconcile.
+// patch writes a patch and updates the Echo's version. The API server responds with the metadata only. The generation in the response shows
+// whether a webhook also changed the spec. If so, the event for the write starts another reconcile.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
 	body, err := json.Marshal(patch)
@@ -110,8 +110,8 @@ func difference(before, after any) (json.RawMessage, error) {
 	return jsonpatch.CreateMergePatch(old, current)
 }
 
-// SameStatus reports whether two statuses are equal. Most are identical, which the first comparison detects in a tenth of the time. A
-// missing map of pods differs from an empty map.
+// SameStatus reports whether two statuses are equal. Most statuses are identical, which the first comparison detects in a tenth of the time
+// that the second one takes. A missing map of pods differs from an empty map.
 func SameStatus(a, b *v1.EchoStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) && (a.Pods == nil) == (b.Pods == nil)
 }

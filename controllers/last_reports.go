@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LastReports holds the last report about each pod. A new process starts empty, and reports everything once more.
+// LastReports holds the last report about each pod. A new process starts without reports, and reports everything again.
 type LastReports struct{ Memory[string] }
 
 // Replace records the last report about a pod, and returns whether the report is new.

@@ -18,12 +18,13 @@ func EchoChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// SinceStart drops the objects that existed when the process became the leader, because each Echo that existed is reconciled anyway.
+// SinceStart drops the events for objects that already existed when the process became the leader, because each existing Echo is reconciled
+// anyway.
 func SinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
-// Updated selects the updates for which a function returns true, and all other events.
+// Updated selects the updates for which a function returns true, and all events that are not updates.
 func Updated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(T)

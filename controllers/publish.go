@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// PublishStatus writes an Echo's status if it differs, and then reports transitions. The API server rejects a status that was computed from
-// an old version of the Echo, so no transition is reported twice.
+// PublishStatus writes an Echo's status if it has changed, and then reports transitions. The API server rejects a status that was computed
+// from an old version of the Echo, so no transition is reported twice.
 func (d *Dependencies) PublishStatus(
 	ctx context.Context, writer *EchoWriter, echo *v1.Echo, current *v1.EchoStatus, transitions []status.Transition,
 ) error {

@@ -22,7 +22,7 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 	return object, nil
 }
 
-// ReadChild returns the object that has the name of a child, and nil if there is none.
+// ReadChild returns the object that has the name of a child, or nil if there is no such object.
 func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
 	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
@@ -40,9 +40,9 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 	return live, nil
 }
 
-// ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if its name is taken. The cache holds only
-// objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent, so that
-// the operator never takes over an object that it did not see.
+// ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
+// holds only objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent,
+// so that the operator never takes over an unknown object.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	const advice = "Delete it, or give the Echo another name."
 	live, err := ReadControlled(ctx, cached, echo, c)

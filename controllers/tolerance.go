@@ -18,7 +18,7 @@ const Tolerance = 2 * time.Second
 type Failures struct{ Memory[time.Time] }
 
 // Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. Conflicts and missing
-// objects are signs of a lagging cache. They are retried after a delay that is as long as the failures have lasted.
+// objects are signs of a lagging cache. Such a failure is retried after a delay that equals the time that the failures have lasted.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure
@@ -36,7 +36,7 @@ func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure
 	return failure
 }
 
-// Last reports whether an object's reconciles have failed for longer than transient failures are tolerated.
+// Last reports whether an object's reconciles have failed for longer than the time for which transient failures are tolerated.
 func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	since, failing := f.Get(object)
 	return failing && now.Sub(since) >= Tolerance

@@ -12,11 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
-// healthcheckTimeout is the maximum time that the healthcheck command takes.
+// healthcheckTimeout is the maximum duration of the healthcheck command.
 const healthcheckTimeout = 2 * time.Second
 
-// healthcheck returns an error with the reason if the server with these settings is not ready. It is a command because a container engine
-// runs health checks inside the container, and the image contains no other program.
+// healthcheck returns an error with the reason if the server with these settings is not ready. The check is a command because container
+// engines run health checks inside the container, and the image contains no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
 	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {
@@ -51,8 +51,8 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts a connection. If none does, it returns the error for the first address, which is used
-// more often.
+// dialAny connects to the first address that accepts a connection. If no address accepts a connection, dialAny returns the error for the
+// first address, which is used more often.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {
@@ -68,7 +68,7 @@ func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 }
 
 // readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, because reading one line does not justify a
-// larger program.
+// larger binary.
 func readyz(ctx context.Context, connection net.Conn) (string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := connection.SetDeadline(deadline); err != nil {

@@ -32,7 +32,8 @@ func main() {
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
-// exitOn prints an error, if there is one, and exits the process with a code. A request for help or the version is not an error.
+// exitOn does nothing if there is no error. Otherwise, it prints the error and exits the process with a code. After a request for help or
+// the version, the exit code is 0.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:
@@ -44,7 +45,7 @@ func exitOn(err error, code int) {
 	}
 }
 
-// untilSignal returns a context that is cancelled at the first SIGINT or SIGTERM. A second one exits the process immediately.
+// untilSignal returns a context that is canceled at the first SIGINT or SIGTERM. A second signal stops the process immediately.
 func untilSignal() context.Context {
 	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

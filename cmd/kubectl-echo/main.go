@@ -14,6 +14,6 @@ import (
 var version = "dev"
 
 func main() {
-	klog.SetLogger(logr.Discard()) // the plugin prints errors itself, so library logs would only be noise
+	klog.SetLogger(logr.Discard()) // the plugin prints errors itself, so logs from libraries would only be noise
 	os.Exit(kubectlecho.Run(version, os.Args, os.Stdout, os.Stderr))
 }

@@ -1,5 +1,5 @@
-// pathcheck determines what the path to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends
-// requests to a URL that leads to an Echo, and compares each request as sent with the request as received.
+// pathcheck determines what the proxies in the path to an Echo, such as an ingress or a gateway, do to requests and responses. It sends
+// requests to a URL that leads to an Echo, and compares each request as it was sent with the request as it was received.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo
-// responds, and 2 for an error. If a verdict is requested, the code is 0 once the verdict is written.
+// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo responds,
+// and 2 for an error. If a verdict is requested, the code is 0 if the verdict can be written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)

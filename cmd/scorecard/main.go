@@ -1,5 +1,5 @@
-// echo-scorecard runs one of the Echo Operator's scorecard tests, which check its bundle or the operator that runs in the cluster.
-// Scorecard runs it in a pod with the bundle in /bundle, and parses its output as the result.
+// echo-scorecard runs one of the Echo Operator's scorecard tests, which check the operator's bundle or the operator that runs in the
+// cluster. The scorecard runs this program in a pod with the bundle in /bundle, and parses the program's output as the result.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 		commandline.Report(os.Stderr, flags.Name(), err)
 		os.Exit(2)
 	}
-	// A pod's log includes stderr, but scorecard expects only the result.
+	// A pod's log includes stderr, but the scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

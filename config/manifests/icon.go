@@ -3,7 +3,7 @@ package manifests
 
 import _ "embed"
 
-// Icon is the icon, an SVG image.
+// Icon is the operator's icon, an SVG image.
 //
 //go:embed icon.svg
 var Icon string

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler runs the Echoes' checks, and reports their findings. It is separate from the Echo reconciler, because the path to an Echo does
+// Reconciler runs the Echoes' checks, and reports the results. It is separate from the Echo reconciler, because the path to an Echo does
 // not affect its readiness. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
@@ -52,8 +52,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // hasChecks reports whether an Echo has or had checks.
 func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
 
-// reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, it writes the results of their last runs. It returns
-// the failure, and the time until the next reconcile if no event arrives earlier.
+// reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, reconcileEcho writes the results of the last runs. It
+// returns the failure, and the time until the next reconcile unless an event arrives earlier.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
@@ -66,13 +66,13 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
 	}
 	if failure != nil && failure.NoRetry {
-		failure.RetryAfter = report.Next // other checks must be reconciled then
+		failure.RetryAfter = report.Next // other checks are due then
 	}
 	return report.Next, failure
 }
 
-// converge brings an Echo's CronJobs to their desired state, and returns what is known about its checks. A check that fails does not stop
-// the others. The status names a check before its CronJob is created, so that a later reconcile always finds the CronJob.
+// converge brings an Echo's CronJobs to their desired state, and returns the observed state of the checks. An error in one check does not
+// stop the other checks. The status names a check before its CronJob is created, so that a later reconcile always finds the CronJob.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observation, error) {
 	seen := checks.Observation{Checks: map[string]checks.Runs{}, Gone: map[string]bool{}}
 	if !checks.AllNamed(echo) {
@@ -97,7 +97,7 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observ
 	return seen, status.RetriedFirst(failed)
 }
 
-// podsOf returns the pods of an Echo's checks, by check name.
+// podsOf returns the pods of an Echo's checks, grouped by check name.
 func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), controllers.CachedPodsOf(echo)); err != nil {
@@ -113,8 +113,8 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure brings a check's CronJob to its desired state, and returns what is known about the CronJob and the pods of its runs. A check that
-// is not allowed has no CronJob.
+// ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and of the pods of its runs. A check
+// that is not allowed has no CronJob.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (checks.Runs, error) {
 	seen := checks.Runs{Pods: pods}
 	child, err := desired.Check(echo, check, r.Images)
@@ -166,8 +166,8 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 	return err
 }
 
-// prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It asks the API server, because the
-// cache may not yet hold a CronJob that the previous reconcile created.
+// prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It reads the CronJobs from the API
+// server, because the cache may not yet hold a CronJob that the previous reconcile created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range checks.Former(echo) {
 		live, err := controllers.ReadChild(ctx, r.Live, desired.CronJob(echo, former))
@@ -186,7 +186,7 @@ func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]b
 	return nil
 }
 
-// publish writes the results of an Echo's checks if they differ, and then reports what changed.
+// publish writes the results of an Echo's checks if they have changed, and then reports the changes.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.Report) error {
 	writer := &controllers.EchoWriter{Client: r.Client}
 	if err := r.PublishStatus(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
@@ -196,7 +196,7 @@ func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.R
 	return nil
 }
 
-// Memories returns functions that each drop one of the reconciler's memories.
+// Memories returns functions, each of which clears one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear}
 }

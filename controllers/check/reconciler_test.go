@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the checks that the status names afterwards.
+// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the names of the checks that the status then contains.
 func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	g := NewWithT(t)
@@ -116,8 +116,8 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed stops running. Its CronJob is deleted
-// even if another client removed the label that the cache selects it by.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks verifies that a check that is not allowed stops running. Its CronJob is
+// deleted even if another client removed the label that the cache uses to select CronJobs.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
@@ -133,7 +133,8 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-// TestCronJobsOfOthersStay checks that removing a check does not delete a CronJob of that name that the Echo does not own.
+// TestCronJobsOfOthersStay checks that removing a check does not delete a CronJob that has the check's CronJob name but that the Echo does
+// not own.
 func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
@@ -142,8 +143,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo waits for an
-// edit.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo can run only
+// after an edit of the spec.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

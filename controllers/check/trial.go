@@ -14,12 +14,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// The operator creates Jobs only in dry runs. Anyone who may create CronJobs can create Jobs anyway.
+// The operator creates Jobs only in dry runs. Anyone who is allowed to create CronJobs can create Jobs anyway.
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
 
-// tryRun returns the error with which the API server would reject the Job or the pod that a run lacks. The error is nil if the API server
-// would accept it, or if that cannot be determined. A dry run requires no right to read events or quotas. Policies, webhooks and OpenShift
-// quotas also apply to it.
+// tryRun returns the error with which the API server would reject the Job or the pod that is missing from a run. The error is nil if the
+// API server would accept the object, or if that cannot be determined. A dry run requires no permission to read events or quotas. Policies,
+// webhooks and OpenShift quotas also apply to dry runs.
 func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) error {
 	template := cronJob.Spec.JobTemplate
 	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {
@@ -40,7 +40,7 @@ func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks
 	return &children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err}
 }
 
-// isRefusal reports whether Kubernetes' controllers, which have their own rights, would get the same response as a dry run.
+// isRefusal reports whether Kubernetes' controllers, which have their own permissions, would get the same response as a dry run.
 func isRefusal(err error) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err)) && !remedy.LacksPermission(err)
 }

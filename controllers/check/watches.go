@@ -33,7 +33,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("check", r))
 }
 
-// checksChanged selects the Echoes with checks, so that other Echoes start no reconciles.
+// checksChanged selects the Echoes with checks, so that events of other Echoes start no reconciles.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },
@@ -55,7 +55,7 @@ func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
 }
 
-// runChanged selects the pod updates that may change a result.
+// runChanged selects the pod updates that may change the result of a check.
 func runChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool { return !equality.Semantic.DeepEqual(before.Status, after.Status) })
 }

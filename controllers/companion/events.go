@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// newsOf returns what to report about a pod's companion, or nil if nothing is wrong.
+// newsOf returns the transition to report for a pod's companion, or nil if there is no problem.
 func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Transition {
 	if !plan.EchoMissing {
 		return nil
@@ -18,7 +18,7 @@ func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Tr
 	return &missing
 }
 
-// report sends an event about a pod's companion, unless it would repeat the last event. If news is nil, the last event is forgotten.
+// report sends an event about a pod's companion, unless the event would repeat the last one. If news is nil, report forgets the last event.
 func (r *Reconciler) report(owner *corev1.Pod, request ctrl.Request, news *status.Transition) {
 	said, reason := "", ""
 	if owner != nil && news != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// lastSeen holds the name of the companion that each pod was last seen to have. The name is empty if the pod is known to have no companion.
-// A new process knows no names, and asks the API server.
+// lastSeen holds, for each pod, the name of the companion that was last observed. The name is empty if the pod is known to have no
+// companion. A new process starts without names, and therefore asks the API server.
 type lastSeen struct{ controllers.Memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it, because another client may have removed its
-// labels. Only two companions matter: one that is about to be created, and one that is not desired but was not seen to end. If there is
-// neither, the name is empty.
+// labels. Only two companions matter: one that is about to be created, and one that is not desired but may still be running. If there is no
+// such companion, the name is empty.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name
@@ -31,7 +31,7 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState
 	return name
 }
 
-// record remembers what a reconcile of a pod saw and did, for the next reconcile.
+// record stores the name of a pod's companion for the next reconcile.
 func (l *lastSeen) record(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) {
 	switch name := view.Name(); {
 	case plan.None && view.Owner == nil:

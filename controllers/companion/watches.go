@@ -50,7 +50,7 @@ func (r *Reconciler) podsNaming(ctx context.Context, echo client.Object) []recon
 	return r.labeledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
 }
 
-// podsOnNode returns the pods on a node that request a companion.
+// podsOnNode returns the pods that run on a node and request a companion.
 func (r *Reconciler) podsOnNode(ctx context.Context, node client.Object) []reconcile.Request {
 	return r.labeledPods(ctx, client.MatchingFields{controllers.ByNode: node.GetName()})
 }
@@ -67,7 +67,7 @@ func (r *Reconciler) labeledPods(ctx context.Context, which ...client.ListOption
 	return requests
 }
 
-// ownerChanged selects the updates that matter to a pod's companion: changes to any field in the cache of these pods.
+// ownerChanged selects the pod updates that matter to a companion: all changes to cached fields of the pod.
 func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
 		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
@@ -76,7 +76,7 @@ func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	}}
 }
 
-// companionChanged selects the end of a companion, and changes that other clients make to it.
+// companionChanged selects the updates that change a companion's state, owner, labels or annotations.
 func companionChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
 		return status.PodState(before) != status.PodState(after) || echopod.CompanionOwner(before) != echopod.CompanionOwner(after) ||

@@ -16,15 +16,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observeCompanions records why a pod has no companion. It asks the API server with a dry run, because the companion controller stores
-// nothing from which the status could be derived.
+// observeCompanions records why a pod has no companion. It asks the API server with a dry run, because the companion controller stores no
+// data from which the status could be derived.
 func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
 	companion, missing, err := r.missingCompanion(ctx, echo, seen.Companions)
 	if err != nil || !missing {
 		return err
 	}
 	err = r.Client.Create(ctx, companion.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(children.FieldOwner))
-	if err != nil && !apierrors.IsAlreadyExists(err) { // the cache may not hold it yet
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the cache may not hold the companion yet
 		seen.CompanionError = &children.RequestError{Action: children.Creating, Kind: "Pod", Key: companion.Key, Err: err}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// converge brings an Echo's children to their desired state, and returns what it saw and did.
+// converge brings an Echo's children to their desired state, and returns what it observed and changed.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen, err := r.observe(ctx, echo)
 	if err != nil {
@@ -28,8 +28,8 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 	return withChildren(seen, ensured), err
 }
 
-// ensureChildren returns the outcome for each child that it reached. It reads the cache before it writes anything. If the Echo is not
-// allowed, or one of its names is known to be taken, it writes nothing.
+// ensureChildren brings the children to their desired state, and returns the outcome for each child that it processed. It reads the cache
+// before it writes anything. If the Echo is not allowed, or the name of a child is known to be taken, ensureChildren writes nothing.
 func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
 	config := r.config()
 	if found, err := r.readUpToDate(ctx, echo, config); found != nil || err != nil {
@@ -71,8 +71,9 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 	return found, nil
 }
 
-// readBefore returns the children before anything is written. It asks the API server for children that the cache does not hold only if
-// nothing will be written, because each write reveals them anyway. It reads all children before it reports that an Echo is not allowed.
+// readBefore reads the children before anything is written. If nothing will be written, it also asks the API server for children that the
+// cache does not hold. Otherwise, the writes reveal these children anyway. It reads all children before it reports that an Echo is not
+// allowed.
 func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []children.Child) ([]ensuredChild, error) {
 	refused := r.Policy.Check(echo, desired...)
 	read := r.readCached
@@ -82,7 +83,7 @@ func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []ch
 	found, err := readAll(ctx, echo, desired, r.orHidden(read))
 	err = cmp.Or(err, refused)
 	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
-		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed it
+		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
 	}
 	return found, err
 }
@@ -90,7 +91,7 @@ func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []ch
 // childReader reads a child of an Echo.
 type childReader func(context.Context, *v1.Echo, children.Child) (client.Object, error)
 
-// readAll returns the children as they exist. It reads all of them before it reports that a name is taken.
+// readAll returns the current state of the children. It reads all children before it reports that a name is taken.
 func readAll(ctx context.Context, echo *v1.Echo, desired []children.Child, read childReader) ([]ensuredChild, error) {
 	var found []ensuredChild
 	var taken error
@@ -107,7 +108,7 @@ func readAll(ctx context.Context, echo *v1.Echo, desired []children.Child, read 
 	return found, taken
 }
 
-// read returns a child. It returns nil if the child does not exist, and a NameConflictError if its name is taken.
+// read returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name.
 func (r *Reconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return r.ReadOwned(ctx, r.Client, echo, c)
 }
@@ -138,7 +139,7 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
-		r.memory.upToDate.Forget(c.child.Key) // the last comparison lacked the object
+		r.memory.upToDate.Forget(c.child.Key) // the object was missing from the last comparison
 	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {
@@ -168,7 +169,7 @@ func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []
 	return err
 }
 
-// addFinalizer ensures that an Echo cannot vanish before its objects do. It does nothing if the Echo has the finalizer.
+// addFinalizer ensures that an Echo is not removed before its objects. It does nothing if the Echo already has the finalizer.
 func (r *Reconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil

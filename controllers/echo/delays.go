@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// childDelay returns how long an event of a child waits. An Echo that is being deleted waits for its Deployment, which is the last of its
+// childDelay returns the delay for an event of a child. An Echo that is being deleted waits for its Deployment, which is the last of its
 // children to be deleted.
 func (r *Reconciler) childDelay(before, after client.Object) time.Duration {
 	old, isDeployment := before.(*appsv1.Deployment)
@@ -37,19 +37,19 @@ func (r *Reconciler) isBeingDeleted(echo types.NamespacedName) bool {
 	return err == nil && found != nil && !found.DeletionTimestamp.IsZero()
 }
 
-// podDelay returns how long a pod event waits. Only a Deployment event makes an Echo ready.
+// podDelay returns the delay for a pod event. Only a Deployment event makes an Echo ready.
 func podDelay(before, after client.Object) time.Duration {
 	old, _ := before.(*corev1.Pod)
 	pod, exists := after.(*corev1.Pod)
 	switch {
 	case exists && status.HasNewCause(old, pod):
 		return queue.Soon
-	case !exists && echopod.IsCompanion(before): // a deleted Echo may wait for it
+	case !exists && echopod.IsCompanion(before): // a deleted Echo may be waiting for this companion
 		return queue.Soon
 	default:
 		return queue.Gathered
 	}
 }
 
-// ownerDelay returns how long an event of a pod that requests a companion waits.
+// ownerDelay returns the delay for an event of a pod that requests a companion.
 func ownerDelay(_, _ client.Object) time.Duration { return queue.ByCompanion }

@@ -15,7 +15,8 @@ import (
 )
 
 // longestDeletionPeriod bounds how long the operator waits before it checks again whether a deleted Echo's pods are gone, in case no event
-// reports it. The wait starts at controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many minutes.
+// reports that they are. The wait starts at controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many
+// minutes.
 const longestDeletionPeriod = 30 * time.Second
 
 // orphanedAfter is how long an Echo waits for pods that no one deletes, because its Deployment was deleted with --cascade=orphan. The
@@ -81,11 +82,11 @@ func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Tran
 	return nil
 }
 
-// deleteRemaining deletes an Echo's leftovers. Its pods are deleted with their Deployment.
+// deleteRemaining deletes an Echo's leftovers. The Echo's pods are deleted with their Deployment.
 func (r *Reconciler) deleteRemaining(ctx context.Context, left leftovers) error {
 	for _, object := range left.objects {
 		err := controllers.DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
-		if client.IgnoreNotFound(err) != nil { // the next reconcile deals with it
+		if client.IgnoreNotFound(err) != nil { // if the object was not found, the next reconcile reads it again
 			return err
 		}
 	}

@@ -20,11 +20,12 @@ type ensuredChild struct {
 	absent bool
 	// found is the child as it was read after a failure, or nil if it was not read.
 	found client.Object
-	// after is the child as it now exists: before if nothing differed, or nil if it was not ensured or is deleted.
+	// after is the child as it now exists. It is the same object as before if nothing differed, and nil if the child was not ensured or was
+	// deleted.
 	after client.Object
-	// ambiguous is the error of an apply that failed but may have taken effect.
+	// ambiguous is the error from an apply that failed but may have taken effect.
 	ambiguous error
-	// unserved is true if the cluster no longer serves the kind.
+	// unserved is true if the cluster no longer serves the child's kind.
 	unserved bool
 }
 
@@ -46,7 +47,7 @@ func (c ensuredChild) existed() bool { return c.before != nil }
 // unchanged reports whether the child existed and needed no change.
 func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.before }
 
-// allUnchanged reports whether all desired children existed and needed no change, and no other children existed.
+// allUnchanged reports whether all desired children existed and needed no change, and whether no other children existed.
 func allUnchanged(found []ensuredChild) bool {
 	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }
@@ -60,7 +61,7 @@ func objectsOf(found []ensuredChild) []client.Object {
 	return objects
 }
 
-// withChildren adds to an observation the outcome for the children.
+// withChildren adds the outcome for the children to an observation.
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]
@@ -82,5 +83,5 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 	return seen
 }
 
-// lacksLabel reports whether a child lost the label that the watches select it by.
+// lacksLabel reports whether a child lost the label that the watches use to select children.
 func lacksLabel(object client.Object) bool { return object != nil && !children.IsManaged(object) }

@@ -137,7 +137,7 @@ func TestAllUnchanged(t *testing.T) {
 	}
 }
 
-// TestWithChildren_readAfterAFailure checks that an object that a failed write may have created is not mistaken for one that existed
+// TestWithChildren_readAfterAFailure checks that an object that a failed write may have created is not mistaken for an object that existed
 // before.
 func TestWithChildren_readAfterAFailure(t *testing.T) {
 	g := NewWithT(t)

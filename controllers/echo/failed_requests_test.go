@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer than least reads.
+// readsOf returns the reads of a reconcile in which nothing fails. The test fails if the number of reads is lower than least.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
@@ -94,8 +94,9 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 	}
 }
 
-// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. If the taken name hid the failed read, the next
-// reconcile would start only after a minute. The status must not keep the counts of a Deployment that the Echo no longer owns.
+// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. If only the name conflict were reported, and not
+// the failed read, the next reconcile would start only after a minute. The status must not keep the counts of a Deployment that the Echo no
+// longer owns.
 func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	echo := fakecluster.StoredEcho()
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}
@@ -164,7 +165,7 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 		if !errors.Is(err, fakecluster.ErrRefused) || gone(t, w) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		for _, event := range w.Events() { // an event may report that deletion began
+		for _, event := range w.Events() { // an event that reports the start of the deletion is allowed
 			if strings.HasPrefix(event, "Normal Deleted ") {
 				t.Errorf("%s: the reconcile sent %q", name, event)
 			}

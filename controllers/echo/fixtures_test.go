@@ -14,7 +14,7 @@ func reconciler(w *fakecluster.World) *Reconciler {
 	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now), Labeled: w.Labeled()}
 }
 
-// failing returns a reconciler whose reconciles of the Echo have failed for so long that a failure is reported.
+// failing returns a reconciler whose reconciles of the Echo have failed for long enough that the status reports the failure.
 func failing(w *fakecluster.World) *Reconciler {
 	r := reconciler(w)
 	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused),

@@ -16,13 +16,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// routed requests an HTTPRoute.
+// routed makes an Echo request an HTTPRoute.
 func routed(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 }
 
-// TestAKindThatTheClusterNoLongerServesIsReported checks that the other children are created, because the operator restarts only minutes
-// later.
+// TestAKindThatTheClusterNoLongerServesIsReported checks that the other children are still created, because the operator restarts only
+// minutes later.
 func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
 	for name, c := range map[string]struct {

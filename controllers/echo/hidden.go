@@ -12,7 +12,7 @@ import (
 )
 
 // orHidden returns a reader that also asks the API server for a child that is no longer desired and may be hidden. If another client
-// removed the child's label, the cache does not hold the child, and no write of the operator would reveal it.
+// removed the child's label, the cache does not hold the child, and no write by the operator would reveal the child.
 func (r *Reconciler) orHidden(read childReader) childReader {
 	return func(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 		live, err := read(ctx, echo, c)
@@ -23,8 +23,8 @@ func (r *Reconciler) orHidden(read childReader) childReader {
 	}
 }
 
-// mayBeHidden reports whether an Echo may have a child of a kind that is neither desired nor in the cache. There is none if the spec was
-// applied, or if none existed when the children were last compared and none has been created since.
+// mayBeHidden reports whether an Echo may have a child of a kind that is neither desired nor in the cache. There is no such child if the
+// spec was applied. There is also none if no such child existed when the children were last compared and none has been created since then.
 func (r *Reconciler) mayBeHidden(echo *v1.Echo, kind string) bool {
 	if r.memory.upToDate.Lacks(echo, kind) {
 		return false

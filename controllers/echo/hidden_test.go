@@ -24,7 +24,7 @@ func observed(e *v1.Echo) {
 
 func deleted(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }
 
-// hiddenBudget returns an Echo's PodDisruptionBudget that the cache does not hold.
+// hiddenBudget returns an Echo's PodDisruptionBudget with a changed label, so that the cache does not hold it.
 func hiddenBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{}
 	budget.ObjectMeta = *fakecluster.OwnedService(echo).ObjectMeta.DeepCopy()
@@ -78,7 +78,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	}
 }
 
-// foundOf returns the objects that a comparison found: the given object for one kind, and any object for each of the other kinds.
+// foundOf returns the objects that a comparison found: the given object for one kind, and an arbitrary object for each of the other kinds.
 func foundOf(kind string, found client.Object) []client.Object {
 	var all []client.Object
 	for _, c := range desired.KindsOf(fakecluster.StoredEcho(), nil) {
@@ -93,7 +93,7 @@ func foundOf(kind string, found client.Object) []client.Object {
 
 func degraded(e *v1.Echo) { e.Status.Conditions[0].Status = metav1.ConditionTrue }
 
-// A child that was created after the last comparison is not missing.
+// TestReconciler_forgetsComparisonBeforeCreate checks that a child that was created after the last comparison is not considered missing.
 func TestReconciler_forgetsComparisonBeforeCreate(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)

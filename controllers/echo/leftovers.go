@@ -14,18 +14,19 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// leftovers holds what remains of an Echo that is being deleted.
+// leftovers holds the remaining objects of an Echo that is being deleted.
 type leftovers struct {
 	objects          []client.Object
 	pods, companions []corev1.Pod
-	// orphaned is true if the Deployment was orphaned. Its pods are then kept, and pods does not include them.
+	// orphaned is true if the Deployment was orphaned. In that case, its pods are kept, and the field pods does not include them.
 	orphaned bool
 }
 
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
-// leftoversOf returns what remains of an Echo. If the cache holds anything, leftoversOf relies on the cache. Otherwise, it asks the API
-// server, because the cache may lack objects that were just created. Pods that no one has deleted for a long time are kept.
+// leftoversOf returns the remaining objects of an Echo. If the cache holds any of these objects, leftoversOf relies on the cache.
+// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods remain and none of them has
+// been deleted for a long time, the pods are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
@@ -44,7 +45,7 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 	return left, err
 }
 
-// source is where an Echo's objects are read from: the cache or the API server.
+// source is the source from which an Echo's objects are read: the cache or the API server.
 type source struct {
 	reader client.Reader
 	child  childReader
@@ -56,9 +57,9 @@ func livePodsOf(echo *v1.Echo) client.ListOption {
 	return client.MatchingLabels(children.InstanceLabels(echo))
 }
 
-// leftoversIn returns what remains of an Echo in the cache or in the API server. If an object with a child's name is not the Echo's, the
-// child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the Deployment if
-// another client deleted it in the background.
+// leftoversIn returns the remaining objects of an Echo in the cache or in the API server. If an object with a child's name does not belong
+// to the Echo, the child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the
+// Deployment if another client deleted it in the background.
 func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {
@@ -79,7 +80,7 @@ func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo
 	return left, err
 }
 
-// onlyKeptPods reports whether only pods remain and no one deletes them.
+// onlyKeptPods reports whether only pods remain and none of them is being deleted.
 func (l leftovers) onlyKeptPods() bool {
 	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
 	return len(l.objects)+len(l.companions) == 0 && len(l.pods) > 0 && !slices.ContainsFunc(l.pods, deleted)

@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/echo/queue"
 )
 
-// memory holds everything that outlives a reconcile.
+// memory holds all state that is kept between reconciles.
 type memory struct {
 	failures     controllers.Failures
 	pending      pendingEvents
@@ -23,7 +23,7 @@ func (m *memory) forget(echo types.NamespacedName) *ending {
 	return m.pending.gone(echo)
 }
 
-// Memories returns functions that each drop one of the reconciler's memories.
+// Memories returns functions, each of which clears one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	m := &r.memory
 	return []func(){m.expectations.Clear, m.upToDate.Clear, m.pending.Clear, m.failures.Clear}

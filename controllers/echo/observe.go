@@ -17,8 +17,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observe reads from the cache the objects around an Echo's children: its pods and companions, the nodes of its pods, and its Gateways. If
-// it cannot read some of them, it still returns the others.
+// observe reads the objects related to an Echo's children from the cache: the Echo's pods and companions, the nodes of the pods, and the
+// Gateways. If observe cannot read some of these objects, it still returns the others.
 func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	gateways, unreadable := r.Gateways.Observe(ctx, r.Client, echo)
 	pods, companions, err := listPods(ctx, r.Client, echo, controllers.CachedPodsOf(echo))
@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 	return seen, errors.Join(err, unreadable)
 }
 
-// listPods returns the pods of an Echo's Deployment, newest first, and its companions. Both are empty, not nil, if there are none.
+// listPods returns the pods of an Echo's Deployment, newest first, and its companions. A list without pods is empty, not nil.
 func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
 	which client.ListOption) (pods, companions []corev1.Pod, err error) {
 	list := &corev1.PodList{}

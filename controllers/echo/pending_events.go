@@ -21,7 +21,7 @@ type pendingEvents struct {
 
 type unreportedNews struct {
 	changes []status.Change
-	// generations holds the generation of each object that the operator changed, from the API server's last response.
+	// generations holds the generation of each object that the operator changed, as reported in the API server's last response.
 	generations map[types.UID]int64
 	// unsure holds, by kind, the children as they were before writes that may or may not have taken effect.
 	unsure map[string]client.Object
@@ -37,7 +37,7 @@ type ending struct {
 	transition status.Transition
 }
 
-// news returns the unreported changes of an Echo, which only that Echo's reconcile reads and changes.
+// news returns the unreported changes of an Echo, which only the reconcile of that Echo reads and modifies.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
@@ -47,9 +47,9 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the earlier changes that were not reported, followed by the changes of this reconcile. If a child already matches after a
-// failed write, that write changed it. add omits a change that an earlier response already contained. The reconcile repeated that change
-// because the cache did not hold it yet.
+// add returns the earlier changes that were not reported, followed by the changes that this reconcile made. If a child already matches
+// after a failed write, that write changed the child. add omits a change that an earlier response already contained. The reconcile repeated
+// such a change because the cache did not hold it yet.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. Nothing
-// else is then left to report.
+// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. In that
+// case, nothing else is left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {
@@ -96,7 +96,7 @@ func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	return due
 }
 
-// done drops what has now been reported.
+// done drops the changes that have now been reported.
 func (u *pendingEvents) done(echo types.NamespacedName) {
 	if news, found := u.Get(echo); found {
 		news.changes, news.report = nil, nil

@@ -23,7 +23,7 @@ type Reconciler struct {
 	controllers.Dependencies
 	// History records each reconcile.
 	History *history.History
-	// Gateways holds the Gateway API support of the cluster. It may be empty.
+	// Gateways describes the cluster's support for the Gateway API. It may be empty.
 	Gateways gatewayapi.API
 	// Labeled holds the pods that have a companion label.
 	Labeled cache.Cache
@@ -31,7 +31,7 @@ type Reconciler struct {
 	memory memory
 }
 
-// The rights on children are generated from the table of kinds: controllers/zz_generated.rights.go.
+// The permissions on children are generated from the table of kinds, in controllers/zz_generated.rights.go.
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -80,8 +80,8 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 	return controllers.Result(next, failure)
 }
 
-// reconcileEcho brings an Echo's children to their desired state. Even if that fails, it writes the status. It returns the failure, and the
-// time until the next reconcile if no event arrives earlier.
+// reconcileEcho brings an Echo's children to their desired state. Even if that fails, reconcileEcho writes the status. It returns the
+// failure, and the time until the next reconcile unless an event arrives earlier.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
@@ -96,7 +96,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	return report.Next, failure
 }
 
-// classify returns the failure for the error of a reconcile, and nil for nil.
+// classify converts the error of a reconcile to a failure, and returns nil if there is no error.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }

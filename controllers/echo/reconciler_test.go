@@ -65,7 +65,7 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 	}
 }
 
-// TestReconcile_stallsByARefusal checks that a reconcile is due when a rejection has lasted for a minute. After that, the operator
+// TestReconcile_stallsByARefusal checks that an Echo is reconciled when a rejection has lasted for a minute. After that, the operator
 // reconciles at a fixed rate.
 func TestReconcile_stallsByARefusal(t *testing.T) {
 	g := NewWithT(t)

@@ -56,8 +56,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.Complete(r.Traces.Reconciler("echo", r))
 }
 
-// echoLog returns a function that derives a reconcile's log from the manager's. controller-runtime does the same for each controller with a
-// main kind.
+// echoLog returns a function that derives a reconcile's logger from the manager's logger. controller-runtime does the same for each
+// controller that has a primary kind.
 func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
 	return func(r *reconcile.Request) logr.Logger {
@@ -122,7 +122,7 @@ func (r *Reconciler) echoesOnNode(ctx context.Context, node client.Object) []rec
 	return requests
 }
 
-// echoesBehind returns the Echoes that refer to a Gateway.
+// echoesBehind returns the Echoes that reference a Gateway.
 func (r *Reconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
 	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return routing.AttachesTo(echo, gateway) })
 }

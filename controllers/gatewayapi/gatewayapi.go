@@ -28,13 +28,14 @@ type API struct {
 	Unknown bool
 }
 
-// Seen holds what was seen of an Echo's Gateways. It is empty if the Echo has none.
+// Seen holds the observed state of an Echo's Gateways. It is empty if the Echo has no Gateways.
 type Seen struct {
 	// Gateways holds the Gateways that exist, or nil if they cannot be read.
 	Gateways routing.Gateways
 	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool
-	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can, or if there are no Gateways to read.
+	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can read them, or if there are no Gateways to
+	// read.
 	Refused string
 	// Unserved are the kinds that the Echo requires but the operator cannot use.
 	Unserved []status.Unserved

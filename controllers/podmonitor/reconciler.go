@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler makes Prometheus collect the metrics of Echoes that request it, in clusters that serve PodMonitors. It is separate from the
-// Echo reconciler, so that no Echo fails because it is not monitored. All fields are required.
+// Reconciler makes Prometheus collect the metrics of the Echoes that request monitoring, in clusters that serve PodMonitors. It is separate
+// from the Echo reconciler, so that an Echo does not fail because it cannot be monitored. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	// Cached reads PodMonitors from the cache. Client would ask the API server, because PodMonitors have no Go type.
@@ -81,7 +81,7 @@ func compare(child children.Child, live client.Object) (apply.Difference, error)
 	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
 }
 
-// report sends an event about an Echo that cannot be monitored, unless it would repeat the last event.
+// report sends an event about an Echo that cannot be monitored, unless the event would repeat the last one.
 func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status.Failure) {
 	said := ""
 	if echo != nil && failure != nil && !failure.Silent() {
@@ -93,7 +93,7 @@ func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status
 	}
 }
 
-// Memories returns functions that each drop one of the reconciler's memories.
+// Memories returns functions, each of which clears one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear}
 }

@@ -57,7 +57,7 @@ func TestPodMonitors(t *testing.T) {
 		w := fakecluster.NewLate(t, append(c.cached, c.echo), append(c.live, c.echo))
 		r := &Reconciler{Dependencies: w.Dependencies, Cached: w.Cache}
 		for range 2 {
-			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // the error about a foreign object
+			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // a foreign object causes an error
 			if c.event == "" {
 				break
 			}

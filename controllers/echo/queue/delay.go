@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// Soon is the delay for an event that is usually followed by another, as a pod event is by a Deployment event. One reconcile then
-	// handles both.
+	// Soon is the delay for an event that usually precedes another event. For example, a pod event usually precedes a Deployment event. One
+	// reconcile then handles both events.
 	Soon = 200 * time.Millisecond
-	// Gathered is the delay for an event that only changes counts, so that a rollout does not write the status for each step of each pod.
+	// Gathered is the delay for an event that only changes counts, so that the status is not written for each step of each pod in a rollout.
 	Gathered = 2 * time.Second
-	// ByCompanion is how long an event waits if its pod requests a companion. Unless the companion cannot be created, the companion's own
+	// ByCompanion is the delay for an event of a pod that requests a companion. Unless the companion cannot be created, the companion's own
 	// event arrives earlier.
 	ByCompanion = 10 * time.Second
 )
 
-// Delay returns how long an event waits, or zero if it does not. before is nil for a new object, and after is nil for an object that is
+// Delay returns how long to delay an event, or zero for no delay. before is nil for a new object, and after is nil for an object that is
 // gone.
 type Delay func(before, after client.Object) time.Duration
 

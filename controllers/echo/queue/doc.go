@@ -1,4 +1,4 @@
 // Package queue determines when an Echo is reconciled: which events count, how long they wait, and which Echo comes first.
 //
-// It also remembers which Echoes were found to match, so that their reconciles need not build and compare anything.
+// It also remembers which Echoes were found to match, so that their reconciles do not have to build and compare objects.
 package queue

@@ -18,16 +18,16 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// CacheLag is how long a reconcile waits for the cache to hold what the operator wrote.
+// CacheLag is the maximum time that a reconcile waits until the cache holds the operator's own writes.
 const CacheLag = 10 * time.Second
 
-// Expectations prevents two kinds of reconciles. Reconciles that the operator's own writes would start have nothing to do. Reconciles that
-// start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
+// Expectations prevents two kinds of unnecessary reconciles. Reconciles that the operator's own writes would start have nothing to do.
+// Reconciles that start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
 //
-// No foreign edit is lost. An event is dropped only if the API server returned its version in response to a write of the reconcile. The
-// reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects it. Each foreign edit creates
-// another version. Events that arrive during a reconcile wait until it ends, when the versions of its own writes are known. Deletions are
-// never dropped.
+// No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write of the
+// reconcile. The reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write.
+// Each edit by another client creates a new version. Events that arrive during a reconcile wait until it ends, when the versions of its own
+// writes are known. Deletion events are never dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
@@ -40,7 +40,7 @@ type writes struct {
 	reconciling bool
 	// held are the events that arrived during the reconcile.
 	held []heldEvent
-	// awaited are the versions of each object that the cache does not hold yet, the oldest first.
+	// awaited are the versions of each object that the cache does not hold yet, oldest first.
 	awaited map[types.UID][]string
 	// last is the time when the newest awaited version was written.
 	last time.Time
@@ -54,8 +54,8 @@ type heldEvent struct {
 	deliver func()
 }
 
-// Begin begins a reconcile of an Echo. It returns zero if the reconcile may start, and otherwise how long to wait if no event arrives
-// earlier. Writes for an earlier Echo of the same name do not delay it.
+// Begin begins a reconcile of an Echo. It returns zero if the reconcile may start. Otherwise, it returns how long to wait unless an event
+// arrives earlier. Writes for an earlier Echo of the same name do not delay the reconcile.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -97,7 +97,8 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	}
 }
 
-// End records that an Echo's reconcile has ended, and delivers the foreign events that arrived meanwhile.
+// End records that an Echo's reconcile has ended, and delivers the events that arrived during the reconcile and are not caused by its
+// writes.
 func (o *Expectations) End(echo types.NamespacedName) {
 	for _, e := range o.ended(echo) {
 		e.deliver()
@@ -134,7 +135,7 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 		return true
 	}
 	own := w.caughtUp(version)
-	due := w.skipped && len(w.awaited) == 0 // for the skipped reconcile
+	due := w.skipped && len(w.awaited) == 0 // the skipped reconcile can now start
 	w.skipped = w.skipped && !due
 	switch {
 	case due:
@@ -150,7 +151,7 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 }
 
 // caughtUp drops the awaited versions of an object that are not newer than the cached version, and reports whether the cached version was
-// awaited. Versions that cannot be compared are dropped one by one.
+// awaited. If versions cannot be compared, caughtUp drops only the cached version.
 func (w *writes) caughtUp(held objectVersion) bool {
 	own := slices.Contains(w.awaited[held.uid], held.resourceVersion)
 	awaited := slices.DeleteFunc(w.awaited[held.uid], func(version string) bool {

@@ -48,7 +48,7 @@ func (p *reconciles) arrive(v string) bool {
 	return p.delivered > before
 }
 
-// write writes a version at second 0.
+// write records the write of a version at second 0.
 func (p *reconciles) write(before, after string) {
 	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
 }
@@ -112,7 +112,7 @@ func TestExpectations_waitEnds(t *testing.T) {
 func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	p := newReconciles()
 	p.begins(0)
-	p.gone(p.key, version("2").UID) // before the response to the write
+	p.gone(p.key, version("2").UID) // the event arrives before the response to the write
 	p.write("1", "2")
 	p.End(p.key)
 	if p.Begin(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {

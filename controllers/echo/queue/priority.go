@@ -11,10 +11,10 @@ import (
 )
 
 // changePriority is the priority of an Echo whose spec changed, because a user waits for it. Other events have priority 0, and Echoes that
-// exist at the start have handler.LowPriority.
+// exist when the operator starts have handler.LowPriority.
 const changePriority = 1
 
-// EchoEvents returns a handler that queues Echoes, and calls a function for each Echo that has a new spec.
+// EchoEvents returns a handler that queues Echoes, and calls a function for each Echo that is new or has a new spec.
 func EchoEvents(changed func(client.Object)) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q workQueue) {

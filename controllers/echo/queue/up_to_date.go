@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// comparison records that an Echo's children match: it holds what the children depend on, and their versions. Building and comparing them
-// again would take most of a reconcile's time. No foreign edit is lost, because each edit gives an object another resource version, and a
-// version is recorded only after it was compared.
+// comparison records that an Echo's children match: it holds the inputs of the children, and the versions of the children. Building and
+// comparing the children again would take most of a reconcile's time. No edit by another client is missed, because each edit gives an
+// object a new resource version, and a version is recorded only after the object was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
 	config     children.Config
-	versions   []objectVersion // by kind, empty if no object is desired
+	versions   []objectVersion // one for each kind, empty if no object is desired
 }
 
 func comparisonOf(echo *v1.Echo, config children.Config, found []client.Object) comparison {
@@ -48,7 +48,7 @@ func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.O
 	return known && last.equal(comparisonOf(echo, config, found))
 }
 
-// Lacks reports whether an Echo was last found to match without an object of a kind.
+// Lacks reports whether an Echo had no object of the given kind when its children were last found to match.
 func (u *UpToDate) Lacks(echo *v1.Echo, kind string) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	if !known || last.echo != echo.UID {
@@ -59,5 +59,5 @@ func (u *UpToDate) Lacks(echo *v1.Echo, kind string) bool {
 			return last.versions[i] == objectVersion{}
 		}
 	}
-	return false // the cluster did not serve it
+	return false // the cluster did not serve the kind
 }
