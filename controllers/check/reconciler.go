@@ -196,7 +196,7 @@ func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.R
 	return nil
 }
 
-// Memories returns functions, each of which clears one of the reconciler's memories.
+// Memories returns functions that clear the reconciler's memories, one function per memory.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear}
 }

@@ -131,7 +131,7 @@ func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) e
 	return nil
 }
 
-// Memories returns functions, each of which clears one of the reconciler's memories.
+// Memories returns functions that clear the reconciler's memories, one function per memory.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
 }

@@ -139,7 +139,7 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
-		r.memory.upToDate.Forget(c.child.Key) // the object was missing from the last comparison
+		r.memory.upToDate.Forget(c.child.Key) // the last comparison lacked the object
 	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {

@@ -93,7 +93,7 @@ func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status
 	}
 }
 
-// Memories returns functions, each of which clears one of the reconciler's memories.
+// Memories returns functions that clear the reconciler's memories, one function per memory.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear}
 }
