@@ -19,9 +19,9 @@ type ChildWriter struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
-	// Compare returns how an object differs from a child.
+	// Compare returns how a live object differs from the desired child.
 	Compare func(children.Child, client.Object) (apply.Difference, error)
-	// Wrote is called with each version that the API server returned. It may be nil.
+	// Wrote is called after each write, with the object before the write and the object that the API server returned. It may be nil.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 

@@ -19,14 +19,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// replacing returns a writer that must recreate each child.
+// replacing returns a writer for which every child must be recreated.
 func replacing(w *fakecluster.World) *controllers.ChildWriter {
 	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (apply.Difference, error) {
 		return apply.Difference{Replace: true}, nil
 	}}
 }
 
-// TestOnlyWhatWouldBeAcceptedIsReplaced checks that a working Service remains if the API server would reject the new one.
+// TestOnlyWhatWouldBeAcceptedIsReplaced checks that a working Service is not deleted if the API server would reject its replacement.
 func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 	services := schema.GroupResource{Resource: "services"}
 	deleted := []string{"delete x"}

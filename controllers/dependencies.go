@@ -85,7 +85,7 @@ func (d *Dependencies) Config() children.Config {
 	return children.Config{Images: d.Images, TLS: d.TLS, Routes: d.Routes}
 }
 
-// Echoes returns the Echoes that a condition selects.
+// Echoes returns the Echoes that meet a condition.
 func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
 	if err := d.Client.List(ctx, list); err != nil { // the process is stopping

@@ -18,8 +18,8 @@ const (
 	ByOwner = "metadata.ownerReferences.name"
 )
 
-// CachedPodsOf selects an Echo's pods and companions in the cache using an index, because the time for a list by labels grows with the
-// number of pods in the namespace.
+// CachedPodsOf selects an Echo's pods and companions in the cache using an index, because the time to list pods by their labels grows with
+// the number of pods in the namespace.
 func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
 // PodIndexes returns the indexes of the pod cache.

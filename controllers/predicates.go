@@ -33,7 +33,7 @@ func Updated[T client.Object](differs func(before, after T) bool) predicate.Pred
 	}}
 }
 
-// RequestsFor returns a request for the named object, and none if the name is empty.
+// RequestsFor returns a request for the named object, or no request if the name is empty.
 func RequestsFor(namespace, name string) []reconcile.Request {
 	if name == "" {
 		return nil

@@ -50,7 +50,7 @@ func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 }
 
 // Result converts the outcome of a reconcile to the values that Reconcile returns to the work queue. next is the time until a successful
-// reconcile is repeated, or zero if only an event should repeat it.
+// reconcile is repeated, or zero if only an event should start the next reconcile.
 func Result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {
 	case failure == nil:

@@ -35,7 +35,7 @@ func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
 	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }
 
-// TestAConflictIsRetriedLessAndLessOften counts the reconciles during a lasting conflict, which once caused 346 requests in 5 s.
+// TestAConflictIsRetriedLessAndLessOften counts the reconciles during a persistent conflict, which once caused 346 requests in 5 s.
 func TestAConflictIsRetriedLessAndLessOften(t *testing.T) {
 	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
 	f, reconciles := &Failures{}, 0

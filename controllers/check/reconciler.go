@@ -37,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // an Echo owns its CronJobs, which are deleted with it
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // an Echo owns its CronJobs, which are deleted with the Echo
 		r.Metrics.Checks.Reported(request.NamespacedName, nil)
 		r.failures.End(request.NamespacedName, nil)
 		return ctrl.Result{}, nil

@@ -58,7 +58,7 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	}
 }
 
-// TestReconciler_podSecurity checks that a check whose pods violate the operator's Pod Security Standard has no CronJob.
+// TestReconciler_podSecurity checks that a check has no CronJob if its pods violate the operator's Pod Security Standard.
 func TestReconciler_podSecurity(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
@@ -76,7 +76,7 @@ func TestReconciler_podSecurity(t *testing.T) {
 	}
 }
 
-// TestReconciler_unknownGroup checks that a check with a group that pathcheck does not know has no CronJob.
+// TestReconciler_unknownGroup checks that a check has no CronJob if pathcheck does not know one of the check's groups.
 func TestReconciler_unknownGroup(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", Groups: []string{"others"}}}

@@ -52,7 +52,7 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 	return found, nil
 }
 
-// readUpToDate returns an Echo's children, or nil if anything has changed since they were last found to match.
+// readUpToDate returns an Echo's children, or nil if anything has changed since the children were last found to match their desired state.
 func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config children.Config) ([]ensuredChild, error) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil, nil
@@ -134,8 +134,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold. If an object of that name exists, the API
-// server rejects the request as a conflict. Only then does ensure read the object from the API server.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. If an object with that name exists, the API
+// server rejects the request because of the conflict. Only then does ensure read the object from the API server.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {

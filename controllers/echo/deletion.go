@@ -60,7 +60,7 @@ func nextDeletionCheck(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)
 }
 
-// observation returns what the status reports about the leftovers.
+// observation converts the leftovers to the observation that the status reports.
 func (l leftovers) observation() status.Observation {
 	seen := status.Observation{Pods: l.pods, Companions: l.companions}
 	for _, object := range l.objects {

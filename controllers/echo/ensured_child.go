@@ -52,7 +52,7 @@ func allUnchanged(found []ensuredChild) bool {
 	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }
 
-// objectsOf returns the children as they were read.
+// objectsOf returns the children as they were before any writes.
 func objectsOf(found []ensuredChild) []client.Object {
 	objects := make([]client.Object, len(found))
 	for i := range found {

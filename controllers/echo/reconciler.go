@@ -36,7 +36,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile makes the objects of the named Echo match the Echo, if it exists.
+// Reconcile makes the objects of the named Echo match its spec, if the Echo exists.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})

@@ -99,7 +99,7 @@ func requestForOwner(_ context.Context, child client.Object) []reconcile.Request
 	return controllers.RequestsFor(child.GetNamespace(), echoOfChild(child).Name)
 }
 
-// echoOfPod returns the Echo that a pod belongs to according to its labels. The cache holds only the operator's pods.
+// echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only the operator's pods.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	if desired.CheckOf(pod) != "" { // not a pod of the Deployment
 		return nil
@@ -127,7 +127,7 @@ func (r *Reconciler) echoesBehind(ctx context.Context, gateway client.Object) []
 	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return routing.AttachesTo(echo, gateway) })
 }
 
-// requestsForAll returns requests for the Echoes that a condition selects.
+// requestsForAll returns requests for the Echoes that meet a condition.
 func (r *Reconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, echo := range r.Echoes(ctx, which) {

@@ -76,7 +76,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	return err
 }
 
-// compare returns how a PodMonitor differs from the desired one, without a schema.
+// compare returns how a PodMonitor differs from the desired PodMonitor, without using a schema.
 func compare(child children.Child, live client.Object) (apply.Difference, error) {
 	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
 }

@@ -24,7 +24,7 @@ const (
 // gone.
 type Delay func(before, after client.Object) time.Duration
 
-// After returns a handler that adds Echoes to the queue when the delay of an event is over, unless another event adds them earlier.
+// After returns a handler that adds Echoes to the queue when the delay of an event has elapsed, unless another event adds them earlier.
 func After(delay Delay, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, delay time.Duration, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {

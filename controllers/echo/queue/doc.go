@@ -1,4 +1,5 @@
-// Package queue determines when an Echo is reconciled: which events count, how long they wait, and which Echo comes first.
+// Package queue determines when an Echo is reconciled: which events matter, how long they are delayed, and which Echo comes first.
 //
-// It also remembers which Echoes were found to match, so that their reconciles do not have to build and compare objects.
+// It also remembers which Echoes' children were found to match their desired state, so that their reconciles do not have to build and
+// compare objects.
 package queue

@@ -24,10 +24,10 @@ const CacheLag = 10 * time.Second
 // Expectations prevents two kinds of unnecessary reconciles. Reconciles that the operator's own writes would start have nothing to do.
 // Reconciles that start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
 //
-// No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write of the
+// No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write by the
 // reconcile. The reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write.
-// Each edit by another client creates a new version. Events that arrive during a reconcile wait until it ends, when the versions of its own
-// writes are known. Deletion events are never dropped.
+// Each edit by another client creates a new version. Events that arrive during a reconcile are held until the reconcile ends, when the
+// versions of its writes are known. Deletion events are never dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
@@ -54,8 +54,8 @@ type heldEvent struct {
 	deliver func()
 }
 
-// Begin begins a reconcile of an Echo. It returns zero if the reconcile may start. Otherwise, it returns how long to wait unless an event
-// arrives earlier. Writes for an earlier Echo of the same name do not delay the reconcile.
+// Begin requests the start of an Echo's reconcile. It returns zero if the reconcile may start. Otherwise, it returns how long to wait
+// unless an event arrives earlier. Writes for an earlier Echo of the same name do not delay the reconcile.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()

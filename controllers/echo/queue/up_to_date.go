@@ -12,9 +12,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// comparison records that an Echo's children match: it holds the inputs of the children, and the versions of the children. Building and
-// comparing the children again would take most of a reconcile's time. No edit by another client is missed, because each edit gives an
-// object a new resource version, and a version is recorded only after the object was compared.
+// comparison records that an Echo's children match their desired state: it holds the inputs of the children, and the versions of the
+// children. Building and comparing the children again would take most of a reconcile's time. No edit by another client is missed, because
+// each edit gives an object a new resource version, and a version is recorded only after the object was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
@@ -34,7 +34,7 @@ func (c comparison) equal(other comparison) bool {
 	return c.echo == other.echo && c.generation == other.generation && c.config.Equal(other.config) && slices.Equal(c.versions, other.versions)
 }
 
-// UpToDate holds, for each Echo, the last comparison in which its children matched.
+// UpToDate holds, for each Echo, the last comparison in which the children matched their desired state.
 type UpToDate struct{ controllers.Memory[comparison] }
 
 // Record records that an Echo's children have their desired state.
@@ -42,7 +42,7 @@ func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.
 	u.Set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, found))
 }
 
-// Holds reports whether nothing has changed since an Echo's children were found to match.
+// Holds reports whether nothing has changed since an Echo's children were found to match their desired state.
 func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.Object) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	return known && last.equal(comparisonOf(echo, config, found))

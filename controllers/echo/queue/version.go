@@ -11,7 +11,7 @@ type objectVersion struct {
 	resourceVersion string
 }
 
-// versionOf returns the version of an object, or an empty version for nil.
+// versionOf returns the version of an object, or an empty version if the object is nil.
 func versionOf(object client.Object) objectVersion {
 	if object == nil {
 		return objectVersion{}
