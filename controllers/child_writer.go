@@ -21,7 +21,8 @@ type ChildWriter struct {
 	Live client.Reader
 	// Compare returns how a live object differs from the desired child.
 	Compare func(children.Child, client.Object) (apply.Difference, error)
-	// Wrote is called after each write, with the object before the write and the object that the API server returned. It may be nil.
+	// Wrote is called after each successful apply or patch, with the object before it and the object that the API server returned. It may be
+	// nil.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 

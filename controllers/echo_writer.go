@@ -18,7 +18,8 @@ import (
 // EchoWriter writes an Echo's finalizers and status, unless the Echo has changed since it was read.
 type EchoWriter struct {
 	Client client.Client
-	// Wrote is called after each write, with the Echo before the write and the object that the API server returned. It may be nil.
+	// Wrote is called after each write, with the Echo before the write and the object that the API server returned, unless the write also
+	// changed the spec. It may be nil.
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 

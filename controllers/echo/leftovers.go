@@ -25,8 +25,8 @@ type leftovers struct {
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
 // leftoversOf returns the remaining objects of an Echo. If the cache holds any of these objects, leftoversOf relies on the cache.
-// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods remain and none of them has
-// been deleted for a long time, the pods are kept.
+// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods have remained for a long time
+// and none of them is being deleted, the pods are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 	return left, err
 }
 
-// source is the source from which an Echo's objects are read: the cache or the API server.
+// source determines where an Echo's objects are read from: the cache or the API server.
 type source struct {
 	reader client.Reader
 	child  childReader

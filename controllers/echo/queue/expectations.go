@@ -21,8 +21,8 @@ import (
 // CacheLag is the maximum time that a reconcile waits until the cache holds the operator's own writes.
 const CacheLag = 10 * time.Second
 
-// Expectations prevents two kinds of unnecessary reconciles. Reconciles that the operator's own writes would start have nothing to do.
-// Reconciles that start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
+// Expectations prevents two kinds of unnecessary reconciles. Reconciles that are started by the operator's own writes would have nothing to
+// do. Reconciles that start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
 //
 // No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write by the
 // reconcile. The reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write.

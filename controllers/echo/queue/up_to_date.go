@@ -48,7 +48,7 @@ func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.O
 	return known && last.equal(comparisonOf(echo, config, found))
 }
 
-// Lacks reports whether an Echo had no object of the given kind when its children were last found to match.
+// Lacks reports whether an Echo had no object of the given kind when its children were last found to match their desired state.
 func (u *UpToDate) Lacks(echo *v1.Echo, kind string) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	if !known || last.echo != echo.UID {
