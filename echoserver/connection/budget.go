@@ -6,18 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// These constants are the memory, in bytes, that connections and requests hold. TestFloods measures whether the totals are large enough.
+// These constants are amounts of memory, in bytes, that connections and requests hold. TestFloods checks that the totals are large enough.
 const (
 	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header and a short body.
 	Cost = 24 << 10
 	// TLSConnectionCost is the memory that a TLS connection holds.
 	TLSConnectionCost = Cost + 40<<10
-	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests. It does not
-	// include the header that net/http decodes.
+	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests. http2Cost
+	// does not include the header that net/http decodes.
 	http2Cost = 136 << 10
 	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection includes.
 	includedStreams = 4
-	// RequestCost is the memory that each further request holds in addition to its header and its body.
+	// RequestCost is the memory that each additional request holds, apart from its header and its body.
 	RequestCost = 16 << 10
 	// IncludedHeader is the size of the header that the cost of a connection or request includes.
 	IncludedHeader = 4 << 10
@@ -25,18 +25,18 @@ const (
 	IncludedResponse = 4 << 10
 	// FieldCost is the memory that a header field holds in addition to its name and its value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is the number of copies of a longer header that memory holds in addition to the response: the header as read, and as
+	// HeaderFactor is the number of copies of a longer header in memory, in addition to the response: the header as read, and the header as
 	// parsed.
 	HeaderFactor = 2
-	// unlimitedMemory is the memory from which the budget is calculated if the process has no memory limit.
+	// unlimitedMemory is the amount of memory on which the budget is based if the process has no memory limit.
 	unlimitedMemory = 512 << 20
 )
 
-// OverBudget is the reason that clients get for a rejection because of the budget.
+// OverBudget is the reason that clients receive if the budget does not allow their request.
 const OverBudget = "the server has used up its memory budget: try again later"
 
-// Budget bounds the bytes that connections and requests hold, so that the process stays below its memory limit no matter what clients send.
-// The rest of the memory is for garbage and the Go runtime.
+// Budget limits the memory that connections and requests hold, so that the process stays below its memory limit no matter what clients
+// send. The remaining memory is for garbage and the Go runtime.
 type Budget struct {
 	Connections Pool
 	Requests    Pool
@@ -58,16 +58,16 @@ func AvailableMemory() int64 {
 	return unlimitedMemory
 }
 
-// Pool is a number of bytes that can be acquired and released.
+// Pool is an amount of memory, in bytes, that can be acquired and released.
 type Pool struct {
 	Limit int64
 	Used  atomic.Int64
 }
 
-// Acquire acquires bytes if they are available.
+// Acquire acquires bytes from the pool if enough are available.
 func (p *Pool) Acquire(bytes int64) bool { return p.acquireWithin(bytes, p.Limit) }
 
-// AcquireLarge acquires bytes for large or long-lived requests. It leaves a quarter of the pool to ordinary requests.
+// AcquireLarge acquires bytes for large or long-lived requests. AcquireLarge leaves a quarter of the pool for ordinary requests.
 func (p *Pool) AcquireLarge(bytes int64) bool { return p.acquireWithin(bytes, p.Limit/4*3) }
 
 func (p *Pool) acquireWithin(bytes, limit int64) bool {

@@ -15,7 +15,7 @@ import (
 // PlainText is the media type of plain text.
 const PlainText = "text/plain; charset=utf-8"
 
-// These constants are the reasons for rejections because of a limit.
+// These constants are the reasons for rejections that a limit causes.
 const (
 	LimitConnections = "connections" // too many connections
 	LimitHeader      = "header"      // too long, or with too many fields
@@ -36,8 +36,8 @@ type Bounds struct {
 	Log            *slog.Logger
 }
 
-// Connection is a client's connection. It accounts for the memory that a client makes the server hold before a handler is called. It also
-// limits the number of fields and the length of the request line in HTTP/1, which net/http does not limit.
+// Connection is a client's connection. It counts the memory that the server holds for a client before a handler is called. It also limits
+// the number of fields and the length of the request line in HTTP/1, which net/http does not limit.
 type Connection struct {
 	net.Conn
 	bounds  *Bounds
@@ -73,7 +73,7 @@ func (c *Connection) acquire(p *Pool, held *atomic.Int64, bytes int64) bool {
 		return false
 	}
 	held.Add(bytes)
-	if c.closed.Load() { // by another goroutine, which may not have released these bytes
+	if c.closed.Load() { // closed by another goroutine, which may not have released these bytes
 		c.releaseAll()
 	}
 	return true
@@ -110,8 +110,8 @@ func Handle(handler http.Handler) http.Handler {
 	})
 }
 
-// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. It returns false if they
-// are not known.
+// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. It returns false if the
+// names are not known.
 func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	if r.ProtoMajor != 1 || !c.header.isOf(r) {
 		return nil, false
@@ -125,14 +125,15 @@ func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) 
 // EndStream undoes BeginStream.
 func (c *Connection) EndStream() { c.inProgress.Add(-1) }
 
-// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if there are too many such requests:
-// clients that do not read responses would make rejections expensive.
+// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if too many of these requests are in
+// progress, because clients that do not read responses make rejections expensive.
 func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
 
 // EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
-// TrackState is the callback for http.Server.ConnState. When an HTTP/1 connection becomes idle, the next header begins.
+// TrackState is the callback for http.Server.ConnState. When an HTTP/1 connection becomes idle, TrackState prepares the connection for the
+// next header.
 func TrackState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
 		c.releaseHeader()

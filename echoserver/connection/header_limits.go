@@ -14,9 +14,9 @@ const (
 	leastHeaderBytes = 8 << 10
 	// MostHeaderBytes is the upper bound of the max-header-bytes setting.
 	MostHeaderBytes = 64 << 10
-	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is larger,
-	// net/http closes the connection and thereby ends all its streams. If a header exceeds only the maximum size, the handler rejects only the
-	// request with this header.
+	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is
+	// larger, net/http closes the connection and thereby ends all its streams. If a header exceeds the maximum size but not this limit, the
+	// handler rejects only that request.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100
@@ -26,7 +26,7 @@ const (
 	maxLoggedField = 64
 )
 
-// HeaderSize is the size of a request's header as HTTP/1.1 writes it, so that HTTP/2 has the same limits.
+// HeaderSize is the size that a request's header has in HTTP/1.1, so that the same limits apply to HTTP/2.
 type HeaderSize struct {
 	Bytes       int64 // including the request line
 	requestLine int64 // without the line break
@@ -74,10 +74,10 @@ func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 	return size, longestField
 }
 
-// separators is the length, in bytes, of the characters that HTTP/1.1 writes between a field's name and value, and after the value.
+// separators is the length, in bytes, of the characters that follow a field's name and its value in HTTP/1.1.
 const separators = len(": \r\n")
 
-// FieldsSize returns the size of fields, and the name of the longest field, truncated to maxLoggedField.
+// FieldsSize returns the size of the fields, and the name of the longest field, truncated to maxLoggedField.
 func FieldsSize(fields http.Header) (size HeaderSize, longestField string) {
 	longest := 0
 	for name, values := range fields {

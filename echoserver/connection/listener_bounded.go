@@ -4,19 +4,19 @@ import (
 	"net"
 )
 
-// maxConnections is the maximum number of connections to all public ports together.
+// maxConnections is the maximum total number of connections to the public ports.
 const maxConnections = 4096
 
-// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If such
-// connections had to wait to be accepted, they would hang.
+// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If these
+// connections had to wait until the server accepts them, they would hang.
 type boundedListener struct {
 	net.Listener
 	bounds *Bounds
 	limit  int64
-	cost   int64 // of a connection, in bytes
+	cost   int64 // of each connection, in bytes
 }
 
-// NewBoundedListener returns a listener for connections that each cost this many bytes.
+// NewBoundedListener returns a listener. Each connection to the listener costs the given number of bytes.
 func NewBoundedListener(listener net.Listener, cost int64, b *Bounds) net.Listener {
 	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
 }

@@ -11,7 +11,7 @@ import (
 type EvictingSet struct {
 	// Limit is the maximum number of connections.
 	Limit int
-	// Evicted is called when a connection has been closed to make room.
+	// Evicted is called after the set has closed a connection to make room for another one.
 	Evicted func()
 
 	mutex sync.Mutex
@@ -30,7 +30,7 @@ func (s *EvictingSet) Add(c net.Conn) {
 	}
 }
 
-// Remove forgets a connection.
+// Remove removes a connection from the set.
 func (s *EvictingSet) Remove(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -43,7 +43,7 @@ type EvictingListener struct {
 	open EvictingSet
 }
 
-// NewEvictingListener returns a listener that keeps at most this many connections open.
+// NewEvictingListener returns a listener that keeps at most limit connections open.
 func NewEvictingListener(listener net.Listener, limit int) *EvictingListener {
 	return &EvictingListener{Listener: listener, open: EvictingSet{Limit: limit, Evicted: func() {}}}
 }

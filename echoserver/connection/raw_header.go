@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxEmptyLines is the maximum length, in bytes, of the line breaks that are skipped before a request line. net/http skips the same length
-	// after a POST.
+	// maxEmptyLines is the maximum length, in bytes, of the line breaks that are skipped before a request line. net/http skips the same
+	// number of bytes after a POST.
 	maxEmptyLines = 4
 	// readerSize is the size, in bytes, of the buffer into which net/http reads from a connection.
 	readerSize = 4096
@@ -19,7 +19,7 @@ const (
 // preface is the part of the HTTP/2 connection preface (RFC 9113, 3.4) that looks like a header.
 const preface = "PRI * HTTP/2.0\r\n\r\n"
 
-// rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and loses their order.
+// rawHeader is the header of an HTTP/1 request as it was sent. net/http does not preserve the case and the order of the names.
 type rawHeader struct {
 	data        []byte // up to the empty line
 	requestLine int    // length, in bytes
@@ -28,20 +28,20 @@ type rawHeader struct {
 
 	line       int    // length of the line that is not complete
 	emptyLines []byte // the line breaks that were skipped before the request line
-	begun      bool   // not the first header of its connection
-	isPartial  bool   // its beginning may have been read with the previous request
+	begun      bool   // whether the connection has had an earlier header
+	isPartial  bool   // the beginning may have been read together with the previous request
 	deadlines  int    // the number of deadlines set since the previous request
 
 	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
 	hasAhead bool
-	held     byte // like ahead, but a line break that net/http does not get yet, because it may be an empty line
+	held     byte // a line break that is held back from net/http, because it may be an empty line
 	isHeld   bool
 }
 
-// restart begins the next header of a connection.
+// restart prepares for the next header on the connection.
 func (h *rawHeader) restart() {
 	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
-	if cap(data) > IncludedHeader { // the cost of an idle connection does not include so much data
+	if cap(data) > IncludedHeader { // the cost of an idle connection does not include that much data
 		data = nil
 	}
 	*h = rawHeader{data: data, begun: true, isPartial: true, held: h.held, isHeld: h.isHeld}
@@ -50,8 +50,8 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate is called before each piece with the free space in net/http's buffer. While net/http waits for a header, the first deadline
-// applies. The buffer is then empty except for the byte that was read ahead, or it contains the beginning of the header.
+// locate is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a header, the first
+// deadline applies. At that time, the buffer is empty except for the byte that was read ahead, or it contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
@@ -72,8 +72,8 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 
 func isLineEnd(b byte) bool { return b == '\r' || b == '\n' }
 
-// lookAhead takes a byte that follows a request. It returns how many bytes net/http gets: a line break is held back until locate knows
-// whether it comes before a header or within one.
+// lookAhead receives the byte that follows a request, and returns how many bytes to pass to net/http. It holds back a line break until
+// locate determines whether the line break comes before a header or within one.
 func (h *rawHeader) lookAhead(next byte) int {
 	if isLineEnd(next) {
 		h.held, h.isHeld = next, true
@@ -86,7 +86,7 @@ func (h *rawHeader) lookAhead(next byte) int {
 // isRead reports whether any part of a header has been read, now or earlier on this connection.
 func (h *rawHeader) isRead() bool { return h.begun || len(h.data)+len(h.emptyLines) > 0 }
 
-// add adds a piece and returns what follows the header: a body, another request, or HTTP/2.
+// add adds a piece, and returns the data that follows the header: a body, another request, or HTTP/2.
 func (h *rawHeader) add(piece []byte) (rest []byte) {
 	for len(piece) > 0 && !h.ended {
 		part := piece
@@ -119,8 +119,8 @@ func (h *rawHeader) isPreface() bool {
 	return h.ended && !h.begun && string(h.data) == preface
 }
 
-// isOf reports whether this is a request's whole header. A client can send requests before it has received the responses to earlier
-// requests. net/http has then read more than one header.
+// isOf reports whether this is the complete header of a request. If a client has sent requests without waiting for responses, net/http has
+// read more than one header.
 func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false
@@ -146,7 +146,8 @@ func (h *rawHeader) names() []string {
 	return names
 }
 
-// size returns the sizes of the part that has been read. If the beginning of the header is unknown, the size has no request line.
+// size returns the size of the part of the header that has been read. If the beginning of the header is unknown, the length of the request
+// line is 0.
 func (h *rawHeader) size() HeaderSize {
 	// without the request line, Host and the empty line
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}

@@ -16,7 +16,7 @@ func (c *Connection) Read(p []byte) (int, error) {
 		return 0, c.rejection
 	}
 	if c.isHTTP2 {
-		// If clients reset requests, net/http decodes up to five times as many headers as a connection can have requests in progress. Yielding
+		// If clients reset requests, net/http decodes up to five headers for each request that a connection can have in progress. Yielding
 		// lets the handlers of these requests run first, so that the requests end or are accounted for.
 		runtime.Gosched()
 		return c.Conn.Read(p)
@@ -99,7 +99,7 @@ func (c *Connection) upgrade() error {
 	return nil
 }
 
-// rejectLate reports a header whose end did not arrive before net/http stopped waiting for it. net/http does not respond to such a header.
+// rejectLate reports a header that was still incomplete when net/http stopped waiting for it. net/http sends no response in this case.
 func (c *Connection) rejectLate(err error) {
 	if c.inHeader.Load() && len(c.header.data) > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.bounds.Reporter.Report(rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "HTTP/1",

@@ -3,7 +3,7 @@ package connection
 import "time"
 
 const (
-	// HeaderTimeout is the maximum time for sending an HTTP/1 header, or for a TLS handshake.
+	// HeaderTimeout is the time within which a client must send an HTTP/1 header or complete a TLS handshake.
 	HeaderTimeout = 10 * time.Second
 	// IdleTimeout is longer than the idle timeout of load balancers, so that the load balancer, not the server, closes idle connections.
 	IdleTimeout = 620 * time.Second

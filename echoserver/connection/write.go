@@ -23,7 +23,7 @@ func (c *Connection) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// replace sends a response that explains why net/http rejects a request. It replaces net/http's less specific response.
+// replace sends a response that explains why net/http rejects a request. The response replaces net/http's less specific response.
 func (c *Connection) replace(response []byte) (int, error) {
 	if c.rejection == nil { // this is the beginning of the response
 		line, _, _ := bytes.Cut(response, []byte("\r\n"))
@@ -63,8 +63,8 @@ func (c *Connection) respond(status int, why string) error {
 	return errRejected
 }
 
-// Linger closes the sending side of a connection, and waits until the client has received the response. It discards all data that the
-// client still sends.
+// Linger closes the sending side of a connection, and waits until the client has received the response. Meanwhile, it discards all data
+// that the client sends.
 func Linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
 	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(LingerTimeout))) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes

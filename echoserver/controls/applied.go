@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Applied lists the controls that changed a response, so that users can distinguish it from a gateway's response.
+// Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's response.
 type Applied []appliedControl
 
 type appliedControl struct {
@@ -28,7 +28,7 @@ func (c Controls) Applied() Applied {
 	return a
 }
 
-// Each calls yield with the name and value of each control, and once for each value of a list.
+// Each calls yield with the name and value of each control. For a list, it calls yield once for each value.
 func (a Applied) Each(yield func(name, value string)) {
 	for _, control := range a {
 		if list, ok := control.value.([]string); ok {
@@ -48,7 +48,7 @@ func (a Applied) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// MarshalJSON implements json.Marshaler. The result is an object with the controls in their order.
+// MarshalJSON implements json.Marshaler. The result is an object that preserves the order of the controls.
 func (a Applied) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -72,7 +72,7 @@ func (a Applied) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// key returns the name in JSON, such as setHeader for set-header.
+// key returns the control's name in JSON, such as setHeader for set-header.
 func (c *appliedControl) key() string {
 	name := strings.ReplaceAll(http.CanonicalHeaderKey(c.name), "-", "")
 	return strings.ToLower(name[:1]) + name[1:]

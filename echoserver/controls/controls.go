@@ -17,22 +17,22 @@ const (
 
 	// maxSetHeaders is the maximum number of headers that a request can set.
 	maxSetHeaders = 32
-	// maxSetBytes is the maximum total size of the names and values of these headers.
+	// maxSetBytes is the maximum total size, in bytes, of the names and values of the headers that a request sets.
 	maxSetBytes = 8 << 10
 )
 
-// Controls change the response, which by default is the echo with status 200 and without delay.
+// Controls change the response, which by default is the echo with status 200 and no delay.
 type Controls struct {
 	Status     int           // 0 means 200
 	Delay      time.Duration // 0 means none
-	delayUpTo  time.Duration // if it is longer than Delay, the delay is between the two
+	delayUpTo  time.Duration // if it is longer than Delay, the delay is a random time between the two
 	Headers    []Header
 	Size       *int            // the size of the text that replaces the echo; nil means the echo
 	Format     format          // if it is empty, the Accept header determines the format
 	Body       string          // replaces the echo, unless it is empty; a request cannot set it
-	Connection ConnectionFault // empty means that the response is sent
+	Connection ConnectionFault // empty means that the connection does not fail
 	percentage int             // the share of the requests to which the controls apply; 0 means all
-	EarlyHints bool            // whether a response with status 103 comes first
+	EarlyHints bool            // whether a response with status 103 precedes the final response
 	Handshake  bool            // whether the first message of a WebSocket is the echo of its handshake
 	failures   int             // the number of requests with the same key to which the controls apply; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
@@ -123,8 +123,8 @@ func (c *Controls) set(name string, values []string, policy Policy) error {
 	return row.set(c, values, policy)
 }
 
-// addRequested records that the request has a control. The first control removes the default headers that make caches store the response
-// and send it to other clients.
+// addRequested records that the request has a control. The first control removes the default headers that would let caches store the
+// response and send it to other clients.
 func (c *Controls) addRequested(name string) {
 	if len(c.requested.names) == 0 {
 		c.Headers = withoutCaching(c.Headers)
@@ -164,7 +164,7 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 // StatusOrOK returns the status, which is 200 if no control sets it.
 func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
 
-// Consistent returns an error if the defaults contradict each other. A fixed body may have any Content-Type. The echo may not, because it
+// Consistent returns an error if the defaults contradict each other. A fixed body can have any Content-Type. The echo cannot, because it
 // contains data from clients.
 func (c *Controls) Consistent() error {
 	for _, each := range c.Headers {

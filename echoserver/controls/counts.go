@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// maxKeys is the maximum number of remembered keys of failed requests.
+	// maxKeys is the maximum number of keys of failed requests that Counts remembers.
 	maxKeys = 1024
-	// countMemory is the time for which a key is remembered after its first failure.
+	// countMemory is how long Counts remembers a key after its first failure.
 	countMemory = 5 * time.Minute
 )
 
-// Counts counts requests by key. If there are too many keys, the least recently used one is forgotten.
+// Counts counts requests by key. If there are too many keys, Counts forgets the least recently used key.
 type Counts struct {
 	seed maphash.Seed
 
 	mutex  sync.Mutex
 	counts map[uint64]*list.Element // of recent
-	recent *list.List               // of *count; the most recently used one comes first
+	recent *list.List               // contains *count, with the most recently used count first
 }
 
 type count struct {
@@ -39,8 +39,8 @@ func NewCounts() *Counts {
 }
 
 // key returns the same key for a request and its retries. The key depends on the X-Request-Id, which proxies preserve when they retry.
-// Without that header, the key depends on method, path, query and client. The key is a hash because a query can be long. number is the
-// number of the fault.
+// Without that header, the key depends on the method, the path, the query and the client. The key is a hash because a query can be long.
+// number is the number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {
@@ -60,7 +60,7 @@ func (c *Counts) Hash(parts ...string) uint64 {
 	return hash.Sum64()
 }
 
-// Next counts a request and returns how many requests have had its key, including this one.
+// Next counts a request and returns the number of requests with the same key, including this request.
 func (c *Counts) Next(key uint64) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -23,7 +23,7 @@ func TestCounts_key(t *testing.T) {
 	id := key(func(r *http.Request) { r.Header.Set("X-Request-Id", "a") })
 	for name, c := range map[string]struct {
 		change func(r *http.Request)
-		want   uint64 // 0 means neither of the two
+		want   uint64 // 0 means neither same nor id
 	}{
 		"the same":                {func(*http.Request) {}, same},
 		"another port":            {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, same},
@@ -70,11 +70,11 @@ func TestCounts(t *testing.T) {
 			expect(1, int(key)+2)
 			expect(key+10, 1)
 		}
-		expect(1, maxKeys+1) // it was used throughout
+		expect(1, maxKeys+1) // key 1 was used throughout, so it was never forgotten
 		if len(counts.counts) != maxKeys || counts.recent.Len() != maxKeys {
 			t.Errorf("%d and %d are remembered", len(counts.counts), counts.recent.Len())
 		}
-		expect(2, 1) // forgotten; counting it again displaces 10
+		expect(2, 1) // key 2 was forgotten; counting it again displaces key 10
 		expect(10, 1)
 	})
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// ConnectionFault describes what happens to the connection instead of a complete response.
+// ConnectionFault is a failure of the connection that replaces a complete response.
 type ConnectionFault string
 
 const (
-	// ConnectionReset resets the connection before the response.
+	// ConnectionReset resets the connection before the server sends the response.
 	ConnectionReset ConnectionFault = "reset"
-	// ConnectionTruncate closes the connection after half of the response.
+	// ConnectionTruncate closes the connection after the server has sent half of the response.
 	ConnectionTruncate ConnectionFault = "truncate"
 )
 
 // Fault is a deviation from the default response that applies to some requests.
 type Fault struct {
 	percentage       int // 0 means all requests
-	failures         int // the number of requests with the same key to which it applies; 0 means all
-	status           int // 0 means the status of the response
+	failures         int // the number of requests with the same key to which the fault applies; 0 means all
+	status           int // 0 means that the fault does not change the status
 	delay, delayUpTo time.Duration
 	delays           bool // whether the delay replaces the delay of the response
 	connection       ConnectionFault
@@ -30,7 +30,7 @@ type Fault struct {
 // requestedFault is the number of the fault that a request's controls define. The numbers of the faults in the settings start at 1.
 const requestedFault = 0
 
-// Chooser chooses the controls of requests.
+// Chooser determines the controls that apply to each request.
 type Chooser struct {
 	policy   Policy
 	defaults Controls
@@ -75,7 +75,7 @@ func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	return c.chosen(desired)
 }
 
-// applies decides whether a fault applies to a request, at random and from the number of earlier requests with the same key.
+// applies determines whether a fault applies to a request, at random and based on the number of earlier requests with the same key.
 func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
 	if percentage != 0 && c.Random(100) >= int64(percentage) {
 		return false
@@ -83,7 +83,7 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
 }
 
-// chosen returns the controls with a random delay from the range of delays.
+// chosen returns the controls with a random delay from the delay range.
 func (c *Chooser) chosen(desired Controls) Controls {
 	if desired.delayUpTo > desired.Delay {
 		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
@@ -108,7 +108,7 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes the controls with which a request defines a fault. It returns an error if the controls contradict each
+// checkRequestedFault completes the controls that a request uses to define a fault. It returns an error if the controls contradict each
 // other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {

@@ -15,7 +15,8 @@ const (
 	HTML format = "html"
 )
 
-// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
+// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if the values prefer no format or accept
+// no format.
 func AcceptedFormat(accept []string) format {
 	best, quality := JSON, 0.0
 	ranges := mediaRanges(accept)
@@ -30,7 +31,7 @@ func AcceptedFormat(accept []string) format {
 	return best
 }
 
-// NamesJSON reports whether the values of Accept name JSON explicitly, and not only as part of a wildcard.
+// NamesJSON reports whether the values of Accept name JSON explicitly, rather than match it with a wildcard.
 func NamesJSON(accept []string) bool {
 	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
 }

@@ -60,7 +60,7 @@ func splitHeaders(lists []string) []string {
 }
 
 // isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
-// client sends such a list with each request that sets no header.
+// client sends an empty list with each request that sets no headers.
 func isEmptyList(values []string) bool {
 	return strings.Trim(strings.Join(values, ","), ", \t") == ""
 }
@@ -85,7 +85,7 @@ func checkFraming(name string) error {
 	return nil
 }
 
-// checkTrust rejects headers that let the author of a link change what a browser stores or allows. The name is canonical.
+// checkTrust rejects headers that let the author of a link change what a browser stores or allows. The name must be in canonical form.
 func checkTrust(name string) error {
 	switch name {
 	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",

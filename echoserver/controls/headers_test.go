@@ -73,7 +73,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestSplitHeaderLists splits lists whose values have commas and colons.
+// TestSplitHeaderLists splits lists in which values contain commas and colons.
 func TestSplitHeaderLists(t *testing.T) {
 	for name, c := range map[string]struct {
 		lists []string

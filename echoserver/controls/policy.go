@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Policy determines how far requests can control responses.
+// Policy determines to what extent requests can control responses.
 type Policy string
 
 const (
-	// Safe allows no control that could make a cache, a proxy or a browser affect other clients.
+	// Safe allows only controls that cannot make a cache, a proxy or a browser affect other clients.
 	Safe Policy = "Safe"
 	// Full allows all controls except headers that browsers store. It is for private networks.
 	Full Policy = "Full"
@@ -23,8 +23,8 @@ const (
 // needsFull describes how to allow the controls that Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// parseStatus parses a status. Unless the policy is Full, it rejects the statuses with which a proxy or a network makes clients show a
-// login prompt.
+// parseStatus parses a status. Unless the policy is Full, it rejects the statuses that make clients show a login prompt for a proxy or a
+// network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 }
 
 // checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows a header only if no proxy, cache or
-// browser is known to act upon the header in a manner that affects other clients. The name is canonical.
+// browser is known to act on the header and thereby affect other clients. The name must be in canonical form.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -79,9 +79,8 @@ func isLocalPath(location string) bool {
 }
 
 // isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks and
-// frameworks act upon names that also begin with X-, and no list of these names is complete. Such names nearly always have several words
-// after X-, such as X-Accel-Redirect. Therefore, isOwnName accepts a single word that is not known, and any words after one of a few
-// prefixes.
+// frameworks also act on names that begin with X-, and no list of these names is complete. These names nearly always have several words
+// after X-, as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
@@ -94,8 +93,8 @@ func isOwnName(name string) bool {
 	return !isKnownWord(first)
 }
 
-// isKnownWord reports whether the name that consists of X- and this word has a meaning in a server, cache or framework, or in their usual
-// configuration.
+// isKnownWord reports whether a header name that consists of X- and this word has a meaning to servers, caches or frameworks, or in their
+// usual configurations.
 func isKnownWord(word string) bool {
 	switch word {
 	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",
@@ -128,6 +127,6 @@ func letsCache(h Header) bool {
 	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
 		return true
 	default:
-		return strings.HasSuffix(name, "Cache-Control") // also the headers of content delivery networks
+		return strings.HasSuffix(name, "Cache-Control") // including the headers for content delivery networks
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // queryControls returns the controls among a query's parameters, mapped by name without the prefix, or nil if there are none. Other
-// parameters may be malformed. queryControls does not split them, because there can be very many.
+// parameters may be malformed. queryControls does not split the other parameters, because there can be very many of them.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter
@@ -53,7 +53,7 @@ func beginsWithPrefix(query string) bool {
 	return true
 }
 
-// parseControl returns the name without the prefix and the value of a parameter that begins with the prefix.
+// parseControl returns the name of a control, without the prefix, and its value.
 func parseControl(pair string) (name, value string, err error) {
 	if strings.Contains(pair, ";") {
 		return "", "", errors.New("invalid semicolon")

@@ -14,17 +14,17 @@ type control struct {
 	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise it returns
 	// nil.
 	value func(c Controls) any
-	// repeats reports whether a request can have the control more than once, or as a list in one header.
+	// repeats reports whether a request can specify the control more than once, or as a list in one header.
 	repeats bool
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
-	// varies reports whether Vary names the control's header. To keep Vary short, it omits percentage and early-hints, which change nothing
-	// without another control: nginx does not cache a response if Vary is longer than 128 bytes.
+	// varies reports whether Vary names the control's header. Vary omits percentage and early-hints, which change nothing without another
+	// control, because nginx does not cache a response if Vary is longer than 128 bytes.
 	varies bool
 }
 
-// table returns all controls, in the order of X-Echo-Applied and of a request's description. A new control needs a row here and a field in
-// Controls.
+// table returns all controls, in the order in which X-Echo-Applied and the description of a request list them. A new control needs a row
+// here and a field in Controls.
 func table() [12]control {
 	return [...]control{
 		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true},
@@ -42,7 +42,7 @@ func table() [12]control {
 	}
 }
 
-// rowOf returns a control's row, or an empty row.
+// rowOf returns a control's row, or an empty row if there is no such control.
 func rowOf(name string) control {
 	for _, row := range table() {
 		if row.name == name {

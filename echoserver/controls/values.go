@@ -11,9 +11,9 @@ import (
 const (
 	// MaxDelay is the longest delay of a response.
 	MaxDelay = 30 * time.Second
-	// MaxSize is the maximum size that a request can set, in bytes.
+	// MaxSize is the maximum response size, in bytes, that a request can set.
 	MaxSize = 16 << 20
-	// maxFailures is the highest number of failures after which a fault can end.
+	// maxFailures is the maximum number of failures before a fault ends.
 	maxFailures = 1000
 )
 

@@ -10,11 +10,11 @@ import (
 
 // Client describes the client that sent a request.
 type Client struct {
-	// Remote is the remote address of the connection: the client, or the last proxy.
+	// Remote is the remote address of the connection, which belongs to the client or the last proxy.
 	Remote string `json:"remoteAddress,omitempty"`
-	// Address is the client's address according to the trusted proxies. It is empty if a trusted proxy hides the client.
+	// Address is the client's address according to the trusted proxies. Address is empty if a trusted proxy hides the client.
 	Address string `json:"address,omitempty"`
-	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof them.
+	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof both headers.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []ForwardedPair `json:"forwarded,omitempty"`
 	// Certificate is the certificate that the client presented.

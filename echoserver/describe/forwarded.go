@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ForwardedPair is an element of a Forwarded header, which one proxy added (RFC 7239, 4).
+// ForwardedPair is an element that one proxy added to a Forwarded header (RFC 7239, 4).
 type ForwardedPair struct {
 	For   string `json:"for,omitempty"`
 	By    string `json:"by,omitempty"`
@@ -16,13 +16,13 @@ type ForwardedPair struct {
 }
 
 const (
-	// maxChain is the maximum number of shown elements of a forwarding header.
+	// maxChain is the maximum number of elements of a forwarding header that the response shows.
 	maxChain = 100
-	// maxParametersOfElement is the maximum number of parameters of an element. RFC 7239 defines four parameters.
+	// maxParametersOfElement is the maximum number of parameters in an element. RFC 7239 defines four parameters.
 	maxParametersOfElement = 16
 )
 
-// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers form one list. If there are more than
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Multiple headers form one list. If there are more than
 // maxChain elements, it returns the last ones, which the nearest proxies added.
 func parseForwardedFor(values []string) []string {
 	var chain []string
@@ -41,8 +41,8 @@ func parseForwardedFor(values []string) []string {
 }
 
 // parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any element is invalid or there are more than
-// maxChain elements, because a partial chain would be misleading. An element without a known parameter counts, because its proxy hides the
-// elements before it.
+// maxChain elements, because a partial chain would be misleading. The result includes elements without a known parameter, because the proxy
+// that added such an element hides the elements before it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
@@ -65,7 +65,7 @@ type forwardedElement struct {
 	names []string // parameter names, in lower case
 }
 
-// parse parses name=value pairs up to a comma or the end, and returns the rest after the comma.
+// parse parses name=value pairs up to a comma or the end of the text, and returns the text after the comma.
 func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	rest = text
 	for len(e.names) <= maxParametersOfElement {
@@ -89,7 +89,7 @@ func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// add adds a parameter. It returns false if the parameter is invalid or occurs more than once. Parameters that the RFC does not define can
+// add adds a parameter. It returns false if the parameter is invalid or occurs more than once. A parameter that the RFC does not define can
 // have any value.
 func (e *forwardedElement) add(name, value string) bool {
 	if slices.Contains(e.names, name) {

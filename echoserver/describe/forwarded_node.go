@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// parseNode parses an address as proxies write it: with or without a port, and IPv6 with or without brackets.
+// parseNode parses an address in the forms that proxies write: with or without a port, and, for IPv6, with or without brackets.
 func parseNode(text string) (netip.Addr, bool) {
 	if name, port, _ := splitNode(text); isObfuscated(port) {
 		text = name
@@ -39,7 +39,7 @@ func isNode(text string) bool {
 	return err == nil && address.Is4() || strings.EqualFold(name, "unknown") || isObfuscated(name)
 }
 
-// splitNode returns the parts of a node around the colon before its port, if there is one.
+// splitNode splits a node at the colon before its port, if the node has a port.
 func splitNode(text string) (name, port string, hasPort bool) {
 	colon := strings.LastIndexByte(text, ':')
 	if colon <= strings.LastIndexByte(text, ']') {
@@ -52,7 +52,7 @@ func isPort(text string) bool {
 	return 0 < len(text) && len(text) <= 5 && strings.Trim(text, "0123456789") == ""
 }
 
-// isObfuscated reports whether a string stands for a name or a port that a proxy hides (RFC 7239, 6.3).
+// isObfuscated reports whether a string replaces a name or a port that a proxy hides (RFC 7239, 6.3).
 func isObfuscated(text string) bool {
 	isOther := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
@@ -60,13 +60,13 @@ func isObfuscated(text string) bool {
 	return len(text) > 1 && text[0] == '_' && !strings.ContainsFunc(text, isOther)
 }
 
-// isHost reports whether a string can be the value of Host.
+// isHost reports whether a string is a valid value of Host.
 func isHost(text string) bool {
 	_, err := url.Parse("//" + text)
 	return err == nil && httpguts.ValidHostHeader(text)
 }
 
-// isScheme reports whether a string can be the name of a URI scheme (RFC 3986, 3.1).
+// isScheme reports whether a string is a valid name of a URI scheme (RFC 3986, 3.1).
 func isScheme(text string) bool {
 	parsed, err := url.Parse(text + ":")
 	return err == nil && strings.EqualFold(parsed.Scheme, text)

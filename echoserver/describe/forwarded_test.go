@@ -41,7 +41,7 @@ func TestParseForwarded(t *testing.T) {
 		"for=_a/b":                                  nil,
 		`for=_a"b`:                                  nil,
 		"for=_a, by":                                nil,
-		"for=_a;x=(y)":                              nil,                      // malformed in an unknown parameter
+		"for=_a;x=(y)":                              nil,                      // the value of an unknown parameter is malformed
 		"for=198.51.100.2, for: 198.51.100.3":       nil,                      // a colon instead of the equals sign
 		"192.0.2.15, for=198.51.100.2":              nil,                      // an address without a name
 		"for=192.0.2.1, x=y":                        {{For: "192.0.2.1"}, {}}, // the proxy that wrote the last element hides its client
@@ -68,8 +68,8 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. The invalid elements are elements that some
-// proxies write, or that other implementations reject.
+// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Some proxies write the invalid elements, or other
+// implementations reject them.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
 		// each parameter at most once, regardless of case (4)

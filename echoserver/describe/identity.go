@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Identity describes the server's pod and node. Its values are from environment variables that the operator sets. The response includes no
-// other variables.
+// Identity describes the server's pod and node. Its values come from environment variables that the operator sets. The response does not
+// include any other environment variables.
 type Identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
@@ -19,7 +19,7 @@ type Identity struct {
 	Info   map[string]string `json:"-"`
 }
 
-// InfoPrefix is the prefix of the variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
+// InfoPrefix is the prefix of the environment variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
 const InfoPrefix = "ECHO_INFO_"
 
 // Identify returns the identity that the environment variables describe.
@@ -50,7 +50,7 @@ func (a *Response) hideIdentity() {
 }
 
 // hideProxies removes the remote address. It also removes the client's address, unless a trusted proxy reports that address. Without a
-// trusted proxy, both can be the address of a proxy in the cluster.
+// trusted proxy, both addresses can belong to a proxy in the cluster.
 func (c *Client) hideProxies(trusted []netip.Prefix) {
 	remote, _ := parseNode(c.Remote)
 	address, ok := parseNode(c.Address)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIdentify gives each variable a distinct value, and adds variables that a mistake might expose.
+// TestIdentify gives each variable a distinct value, and adds variables that a bug might expose.
 func TestIdentify(t *testing.T) {
 	known := map[string]string{"POD_NAMESPACE": "a namespace", "INGRESS_NAME": "an ingress", "SERVICE_NAME": "a service", "POD_NAME": "a pod",
 		"NODE_NAME": "a node", "POD_IP": "a pod IP", "HOST_IP": "a host IP"}

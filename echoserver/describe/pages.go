@@ -38,7 +38,7 @@ type page struct {
 	Policy     string
 }
 
-// newPage returns a page for a document. If the document contains id="data">, the data is inserted after it.
+// newPage returns a page for a document. If the document contains id="data">, that is where With inserts the data.
 func newPage(document string) page {
 	const placeholder = `id="data">`
 	head, tail, found := strings.Cut(document, placeholder)
@@ -58,7 +58,7 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, and the total length. The data must be JSON without characters that have a meaning in HTML.
+// With returns the page with data, and the total length. The data must be JSON without HTML markup characters.
 func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }

@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of listed values that are not UTF-8. All fields of a header and a trailer fit into the list. A query's
-	// parameters may not fit, but the path contains them.
+	// maxRaw is the maximum number of values that are not UTF-8 in the list. All fields of a header and a trailer fit into the list. A
+	// query can have more parameters, but the path contains them.
 	maxRaw = 250
-	// rawCost is the size, in bytes, that each value in this list adds to a response, in addition to the name and the value itself.
+	// rawCost is the number of bytes that each listed value adds to a response, in addition to the name and the value itself.
 	rawCost = 80
 )
 
-// Raw is a value in a request that is not UTF-8. The rest of the response shows each invalid byte as U+FFFD.
+// Raw is a value in a request that is not valid UTF-8. The rest of the response shows each invalid byte as U+FFFD.
 type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
-	Index      int    `json:"index"`  // among the shown values with this name
+	Index      int    `json:"index"`  // the position among the shown values with this name
 	Base64     []byte `json:"base64"` // null if there is a name but no value
 	NameBase64 []byte `json:"nameBase64,omitempty"`
 }
 
-// RawList lists the values that are not UTF-8.
+// RawList lists the values in a request that are not valid UTF-8.
 type RawList []Raw
 
-// Add adds a value, unless it is UTF-8.
+// Add adds a value, unless the value is valid UTF-8.
 func (l *RawList) Add(where, value string) {
 	if !utf8.ValidString(value) {
 		l.append(Raw{Where: where, Base64: []byte(value)})
 	}
 }
 
-// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names: JSON would merge two
-// names that differ only in invalid bytes.
+// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, because JSON would merge
+// two names that differ only in invalid bytes.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields
@@ -69,7 +69,7 @@ func (l *RawList) append(raw Raw) {
 	}
 }
 
-// mostRaw returns an upper bound for the number of listed values of a request.
+// mostRaw returns an upper bound on the number of values that a request adds to the list.
 func mostRaw(r *http.Request) int {
 	most := countRaw(r.Header) + countRaw(r.Trailer) + strings.Count(r.URL.RawQuery, "%")
 	for _, text := range []string{r.RequestURI, r.Host, r.Method} {
@@ -83,7 +83,7 @@ func mostRaw(r *http.Request) int {
 	return min(most, maxRaw)
 }
 
-// countRaw returns how many field values are not UTF-8. A name that is not UTF-8 counts, too.
+// countRaw returns how many field values are not UTF-8. If a name is not UTF-8, all its values count.
 func countRaw(fields map[string][]string) (count int) {
 	for name, values := range fields {
 		if !utf8.ValidString(name) {

@@ -64,7 +64,7 @@ func TestRawList_bound(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates nothing if a request contains none.
+// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates no memory if a request contains only valid UTF-8.
 func TestPlainRequestsAreNotListed(t *testing.T) {
 	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
 		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
@@ -81,7 +81,7 @@ func TestPlainRequestsAreNotListed(t *testing.T) {
 	}
 }
 
-// FuzzRaw describes arbitrary requests, and restores the original values from the shown and the listed values.
+// FuzzRaw describes arbitrary requests, and restores the original values from the shown values and the list.
 func FuzzRaw(f *testing.F) {
 	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&%E8=1&%E9=2")
 	f.Add("/", "\xff", "\uFFFD", "\xff=\xfe&\uFFFD=1&%ff&")
@@ -111,7 +111,7 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
-// restored returns fields with the bytes that are listed for them.
+// restored returns the shown fields with their original bytes from the list.
 func restored(list RawList, where string, shown map[string][]string) map[string][]string {
 	fields := map[string][]string{}
 	for name, values := range shown {

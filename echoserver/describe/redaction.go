@@ -11,14 +11,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Redaction decides which request headers contain secrets. The response does not include the values of these headers.
+// Redaction determines which request headers contain secrets. The response does not include the values of these headers.
 type Redaction struct {
 	off   bool
 	names []string // additional names, in canonical form
 }
 
 // ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects names with quotes, asterisks and
-// similar characters: HTTP allows them, but in this setting they are a mistake.
+// similar characters: HTTP allows these characters, but in this setting they indicate a mistake.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil
@@ -38,15 +38,16 @@ func ParseRedaction(text string) (Redaction, error) {
 
 func isNone(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "none") }
 
-// hides reports whether a header's values are redacted. The name is canonical.
+// hides reports whether a header's values are redacted. The name must be in canonical form.
 func (r *Redaction) hides(name string) bool {
 	return !r.off && (isSecretName(name) || r.Adds(name))
 }
 
-// Adds reports whether the settings redact a header that is not redacted by default. The name is canonical.
+// Adds reports whether the settings redact a header that is not redacted by default. The name must be in canonical form.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
-// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The names are canonical.
+// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The header names must be in
+// canonical form.
 func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false
@@ -66,7 +67,8 @@ func (r *Redaction) Apply(headers http.Header) http.Header {
 	return shown
 }
 
-// redact returns a secret's scheme if it has one, its length, and the first digits of its SHA-256, so that two secrets can be compared.
+// redact returns the scheme of a secret (if any), the length, and the first digits of the SHA-256 digest, so that users can compare
+// secrets.
 func redact(value string) string {
 	scheme, secret, ok := strings.Cut(value, " ")
 	known := []string{"basic", "bearer", "digest", "dpop", "negotiate", "ntlm"}

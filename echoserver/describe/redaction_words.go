@@ -12,10 +12,10 @@ const (
 	maxSecretWord = 16
 )
 
-// isSecretName reports whether the name of a header contains a word for a secret. It allocates nothing, because it examines every
-// header of every request.
+// isSecretName reports whether the name of a header contains a word for a secret. It allocates no memory, because the server calls it for
+// every header of every request.
 func isSecretName(name string) bool {
-	if strings.HasPrefix(name, "X-Amzn-Oidc-") { // claims and tokens of the user
+	if strings.HasPrefix(name, "X-Amzn-Oidc-") { // the user's claims and tokens
 		return true
 	}
 	previous := ""
@@ -34,8 +34,8 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// isSecretWord reports whether a word means a secret, in upper or lower case, singular or plural. The word "key" means a secret after
-// certain other words, such as "api".
+// isSecretWord reports whether a word denotes a secret, in upper or lower case, and in the singular or plural. The word "key" denotes a
+// secret only after certain other words, such as "api".
 func isSecretWord(word, previous string) bool {
 	var buffer [maxSecretWord]byte
 	switch lower := lowerEnd(buffer[:], word); string(lower) {
@@ -66,13 +66,13 @@ func endsLikeSecret(lower []byte) bool {
 func isWordOfKey(lower []byte) bool {
 	switch string(lower) {
 	case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
-		"signing", "subscription": // without the plural s, as in access
+		"signing", "subscription": // without a final s: acces stands for access
 		return true
 	}
 	return false
 }
 
-// lowerEnd returns the end of a word in lower case and without the plural s, truncated to the size of the buffer.
+// lowerEnd returns the end of a word, in lower case and without a final s, truncated to the size of the buffer.
 func lowerEnd(buffer []byte, word string) []byte {
 	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
 	for i, c := range buffer[:n] {

@@ -20,7 +20,8 @@ import (
 const maxParameters = 200
 
 // Response is the response that describes a request. The top-level fields have the same meaning as in the Gateway API conformance suite's
-// echo server, so the suite's client can parse the response. The groups exist only in this server. Empty fields are omitted.
+// echo server, so the suite's client can parse the response. The groups of fields exist only in this server's response. Empty fields are
+// omitted.
 type Response struct {
 	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`
@@ -91,7 +92,7 @@ func (d *Describer) portOf(r *http.Request) string {
 	return d.Port
 }
 
-// Client describes a request's client.
+// Client returns a description of the client that sent a request.
 func (d *Describer) Client(r *http.Request) Client {
 	c := describeClient(r, d.TrustedProxies)
 	if !d.ShowIdentity {
@@ -132,7 +133,7 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	return a
 }
 
-// listRaw lists the values that are not UTF-8, after redaction.
+// listRaw lists the values that are not UTF-8, after secrets have been redacted.
 func (a *Response) listRaw() {
 	list := &a.Request.Raw
 	list.Add("path", a.Path)

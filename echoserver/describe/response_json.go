@@ -8,8 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// maxIndented is the maximum size of JSON that is indented, in bytes: people do not read longer JSON, and indenting takes as long as
-// encoding.
+// maxIndented is the maximum size, in bytes, of JSON that the server indents. People do not read longer JSON, and indenting takes as long
+// as encoding.
 const maxIndented = 16 << 10
 
 // CompactJSON returns the response as JSON with a line break at its end. For HTML, markup characters are escaped.
@@ -37,8 +37,8 @@ func (a *Response) encode(forHTML bool, indent string) []byte {
 	return b.Bytes()
 }
 
-// MaxBytes returns the maximum size of the description of a request with a body, in bytes. JSON needs up to six bytes for one byte. The
-// description contains query parameters twice, and lists the values that are not UTF-8.
+// MaxBytes returns the maximum size of the description of a request with a body, in bytes. JSON needs up to six bytes to represent one
+// byte. The description contains query parameters twice, and lists the values that are not UTF-8.
 func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
 	const escape = 6
 	return escape*(e.DescribedSize(b)+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r))

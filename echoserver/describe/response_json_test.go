@@ -45,7 +45,7 @@ func fullResponse(t testing.TB) Response {
 		Applied: desired.Applied()}
 }
 
-// decodedResponse is a decoded response. The applied controls do not have their own type.
+// decodedResponse is a decoded response. The applied controls are decoded into a map, because controls.Applied cannot be decoded.
 type decodedResponse struct {
 	Response
 	Applied map[string]any `json:"applied"`

@@ -32,7 +32,7 @@ func (a *Response) Text() []byte {
 	return bytes.Map(validRune, b.Bytes())
 }
 
-// facts returns names and values. The caller omits empty values.
+// facts returns the names and values for the text. The caller omits empty values.
 func (a *Response) facts() [][2]string {
 	facts := [][2]string{
 		{"request", a.Request.ID},

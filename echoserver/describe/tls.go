@@ -72,7 +72,7 @@ func alternativeNames(leaf *x509.Certificate) (names []string) {
 	return names
 }
 
-// facts returns names and values for the plain text.
+// facts returns the names and values for the plain-text response.
 func (a *TLS) facts(client *Certificate) [][2]string {
 	if a == nil {
 		return nil
@@ -89,7 +89,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a client's text. It quotes the text if a character needs an escape.
+// printable returns a text from a client. If a character needs an escape, the text is quoted.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

@@ -13,7 +13,8 @@ type Trace struct {
 	Sampled  bool   `json:"sampled"`
 }
 
-// parseTraceparent parses a traceparent. As the standard requires, it returns nil if there is none, more than one, or a malformed one.
+// parseTraceparent parses a traceparent. As the standard requires, it returns nil if there is no value, more than one value, or a malformed
+// value.
 func parseTraceparent(values []string) *Trace {
 	if len(values) != 1 {
 		return nil

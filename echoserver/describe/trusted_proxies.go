@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParseTrustedProxies parses addresses and CIDRs, separated by commas. If there are none, no proxy is trusted.
+// ParseTrustedProxies parses addresses and CIDRs, separated by commas. If the list is empty, no proxy is trusted.
 func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
 	var trusted []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {
@@ -23,7 +23,7 @@ func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
 	return trusted, nil
 }
 
-// mappedBits is the length of the prefix that all IPv4-mapped addresses share.
+// mappedBits is the length, in bits, of the prefix that all IPv4-mapped addresses share.
 const mappedBits = 96
 
 func parsePrefix(text string) (netip.Prefix, error) {

@@ -57,7 +57,7 @@ func TestParseTrustedProxiesRefuses(t *testing.T) {
 	}
 }
 
-// TestTrustedSpellings trusts the proxy 10.1.2.9 in several spellings, and sends a request through the proxy.
+// TestTrustedSpellings writes the trusted proxy 10.1.2.9 in several forms, and sends a request through the proxy.
 func TestTrustedSpellings(t *testing.T) {
 	for _, spelling := range []string{"10.1.2.9", "::ffff:10.1.2.9", "10.0.0.0/8", "10.1.2.3/8", "::ffff:10.0.0.0/104", "::ffff:0:0/96",
 		" 10.1.2.9/32 ,"} {
@@ -74,7 +74,7 @@ func TestTrustedSpellings(t *testing.T) {
 	}
 }
 
-// TestClientAddressIsNotSpoofed sends header values that a client may add to hide its own address.
+// TestClientAddressIsNotSpoofed sends header values that a client could add to hide its own address.
 func TestClientAddressIsNotSpoofed(t *testing.T) {
 	const proxy = "10.0.0.9"
 	for name, c := range map[string]struct {

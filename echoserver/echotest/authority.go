@@ -23,7 +23,7 @@ type Authority struct {
 	PEM  string
 }
 
-// Issued is a certificate and its key as PEM.
+// Issued is a certificate and its key in PEM format.
 type Issued struct{ Certificate, Key string }
 
 // NewAuthority returns an authority with its own certificate.
@@ -91,13 +91,13 @@ func (i Issued) Pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// SecretVolume is a directory that is updated as the kubelet updates a Secret's volume: a symbolic link replaces all files at once.
+// SecretVolume is a directory that is updated in the same manner as a Secret volume: switching a symbolic link replaces all files at once.
 type SecretVolume struct {
 	Folder  string
 	version int
 }
 
-// NewSecretVolume returns a volume with files.
+// NewSecretVolume returns a volume with the given files.
 func NewSecretVolume(t testing.TB, files map[string]string) *SecretVolume {
 	t.Helper()
 	v := &SecretVolume{Folder: t.TempDir()}
@@ -132,7 +132,7 @@ func (v *SecretVolume) Update(t testing.TB, files map[string]string) {
 	}
 }
 
-// SecretKeys returns a Secret's keys. If authority is empty, the Secret has none.
+// SecretKeys returns the keys and values of a TLS Secret. If authority is empty, the Secret has no ca.crt.
 func SecretKeys(pair Issued, authority string) map[string]string {
 	files := map[string]string{"tls.crt": pair.Certificate, "tls.key": pair.Key}
 	if authority != "" {

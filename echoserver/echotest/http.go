@@ -38,7 +38,7 @@ func Send(t testing.TB, client *http.Client, method, url, body string, headers .
 	return Open(t, client, method, url, strings.NewReader(body), headers...).Whole(t)
 }
 
-// Open sends a request and does not read the response's body. The response is closed at the end of the test.
+// Open sends a request and does not read the response's body. The body is closed at the end of the test.
 func Open(t testing.TB, client *http.Client, method, url string, body io.Reader, headers ...string) Reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -60,7 +60,7 @@ func addHeaders(r *http.Request, headers []string) {
 	}
 }
 
-// Whole reads the body and returns the response with it.
+// Whole reads the body, and returns the response with the body.
 func (r Reply) Whole(t testing.TB) Reply {
 	t.Helper()
 	data, err := io.ReadAll(r.Body)
@@ -102,7 +102,7 @@ func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	return string(got)
 }
 
-// Payload returns text without repetition.
+// Payload returns text of the given size that does not repeat itself.
 func Payload(size int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < size; i++ {

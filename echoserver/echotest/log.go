@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Quiet returns a log that discards all lines.
+// Quiet returns a logger that discards all lines.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Patience is the maximum time that a test waits for an expected result.
 const Patience = 30 * time.Second
 
-// Until waits until done returns true. The test fails if that takes too long.
+// Until waits until done returns true. The test fails if the wait takes too long.
 func Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !done(); <-time.After(5 * time.Millisecond) {
@@ -24,7 +24,7 @@ func Until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// LockedBuffer is a buffer that several goroutines can use.
+// LockedBuffer is a buffer that several goroutines can use at the same time.
 type LockedBuffer struct {
 	// Mutex blocks writers while a test holds it.
 	Mutex sync.Mutex
@@ -38,7 +38,7 @@ func (b *LockedBuffer) Write(p []byte) (int, error) {
 	return b.data.Write(p)
 }
 
-// String returns the written text.
+// String returns the text that has been written to the buffer.
 func (b *LockedBuffer) String() string {
 	b.Mutex.Lock()
 	defer b.Mutex.Unlock()

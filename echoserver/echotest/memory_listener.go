@@ -11,14 +11,14 @@ import (
 type MemoryListener struct {
 	// Dialed is the number of connections so far.
 	Dialed atomic.Int64
-	// Connections holds the connections to accept next.
+	// Connections holds the connections that Accept returns next.
 	Connections chan net.Conn
 	// Closed is closed when the listener is closed.
 	Closed chan struct{}
 	close  func()
 }
 
-// NewMemoryListener returns a listener to which a test can connect using Dial.
+// NewMemoryListener returns a listener. Tests connect to the listener with Dial.
 func NewMemoryListener() *MemoryListener {
 	l := &MemoryListener{Connections: make(chan net.Conn), Closed: make(chan struct{})}
 	l.close = sync.OnceFunc(func() { close(l.Closed) })

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// MaxLogged is the maximum length of a string from a request in a log line, in bytes.
+// MaxLogged is the maximum length, in bytes, of a request's string in a log line.
 const MaxLogged = 1 << 10
 
-// LogAccess writes one log line for a request. It contains neither the query nor any header except Host, because queries and headers can
-// contain secrets.
+// LogAccess writes one log line for a request. The line contains neither the query nor any header except Host, because queries and headers
+// can contain secrets.
 func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
 	line.AddAttrs(

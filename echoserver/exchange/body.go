@@ -18,11 +18,11 @@ import (
 const (
 	// MaxBody is the maximum size of a request body, in bytes.
 	MaxBody = 8 << 20
-	// MaxShown is the maximum size of a body that the response includes in full, in bytes.
+	// MaxShown is the maximum size, in bytes, of a body that the response includes in full.
 	MaxShown = 64 << 10
 	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. For a shorter body, the limit is requestTimeout.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is the number of copies of a body's beginning that memory holds in addition to the response: as read, and as text.
+	// bodyFactor is the number of copies of a body's beginning in memory, in addition to the response: the bytes as read, and the text.
 	bodyFactor = 2
 	// restBuffer is the size of the buffer for the rest of a body, in bytes.
 	restBuffer = 8 << 10
@@ -117,7 +117,8 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and its encoding. If the text was truncated within a character, shown drops the incomplete character.
+// shown returns data as text, and the encoding of the text. If the text was truncated within a character, shown drops the incomplete
+// character.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
@@ -129,7 +130,8 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(data), encodingBase64
 }
 
-// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each.
+// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each of these
+// characters.
 func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // WithoutPartialRune returns data without an incomplete character at its end.

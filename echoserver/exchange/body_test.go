@@ -26,7 +26,7 @@ func TestShown(t *testing.T) {
 		"cut between runes":   {"a\xe2\x82\xac", true, "a\xe2\x82\xac", "utf-8"},
 		"ends within a rune":  {"a\xe2\x82", false, base64.StdEncoding.EncodeToString([]byte("a\xe2\x82")), "base64"},
 		"cut bytes":           {"\xff\xfe\xe2", true, base64.StdEncoding.EncodeToString([]byte("\xff\xfe\xe2")), "base64"},
-		"a zero byte":         {"\x00", false, "AA==", "base64"}, // JSON would need six bytes for one
+		"a zero byte":         {"\x00", false, "AA==", "base64"}, // JSON would need six bytes for each zero byte
 		"an escape character": {"a\x1b[0m", false, base64.StdEncoding.EncodeToString([]byte("a\x1b[0m")), "base64"},
 		"lines and tabs":      {"a\tb\r\nc\x7f", false, "a\tb\r\nc\x7f", "utf-8"},
 	} {

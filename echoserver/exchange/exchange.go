@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
-// maxRequestID is the maximum length of an X-Request-Id that the server uses, in bytes.
+// maxRequestID is the maximum length, in bytes, of an X-Request-Id that the server uses.
 const maxRequestID = 128
 
 // Exchange is a response writer with the data for the log and the metrics.
@@ -23,19 +23,20 @@ type Exchange struct {
 	reserved   int64                  // bytes that were acquired from Pool
 	HeaderSize int64                  // of the request, including its trailer, in bytes
 	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
-	OverBudget bool                   // aborted without a response or a log line, because the memory for them is not accounted for
+	OverBudget bool                   // aborted without a response or a log line, because the budget does not cover their memory
 	Status     int                    // 0 before the response
 	written    int64
-	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
+	// GRPCStatus is the name of a gRPC call's status. GRPCStatus is empty for other requests.
 	GRPCStatus string
 }
 
-// New returns the exchange of a request.
+// New returns an exchange for a request.
 func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
 }
 
-// Acquire acquires bytes from the budget. The exchange holds them until it ends or releases them. It is for large or long-lived data.
+// Acquire acquires bytes from the budget. The exchange holds the bytes until it ends or releases them. Acquire is for large or long-lived
+// data.
 func (e *Exchange) Acquire(bytes int64) bool {
 	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
 	if ok {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns a request's path as it was received. It omits the query and, if the target is a whole URL, the user and the host.
+// rawPath returns a request's path as it was received. It omits the query and, if the request target is a full URL, the user and the host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {
@@ -22,7 +22,7 @@ func rawPath(r *http.Request) string {
 	return ""
 }
 
-// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act upon, and bytes that
+// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act on, and bytes that
 // are not UTF-8, which the log would replace.
 func printable(text string) string {
 	text = Truncate(text)
@@ -45,8 +45,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// mustEscape reports whether a character must be escaped. This includes characters that change the direction of text (Unicode category Cf).
-// U+FFFD may stand for a byte that is not UTF-8.
+// mustEscape reports whether a character must be escaped. These characters include characters that change the direction of text (Unicode
+// category Cf), and U+FFFD, which may stand for a byte that is not UTF-8.
 func mustEscape(char rune) bool {
 	if char < utf8.RuneSelf {
 		return unicode.IsControl(char)

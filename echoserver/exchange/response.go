@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// ResponseTimeout is the time limit for reading a response, counted from the end of the request's header. It is longer than the time limit
-	// for the request, so that a client whose request times out still gets a response. Handlers that take longer extend it.
+	// ResponseTimeout is the time within which a client must read a response, counted from the end of the request's header. It is longer
+	// than the time limit for the request, so that a client whose request times out still gets a response. Handlers that take longer extend
+	// the limit.
 	ResponseTimeout = 35 * time.Second
 	// StallTimeout is the maximum time without progress in a stream, in either direction.
 	StallTimeout = 30 * time.Second
@@ -34,7 +35,7 @@ func Reject(w http.ResponseWriter, status int, why string) {
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
-// Gets reports whether the method is GET or HEAD, and rejects a request with another method.
+// Gets reports whether the method is GET or HEAD, and rejects a request with any other method.
 func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

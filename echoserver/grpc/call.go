@@ -24,17 +24,18 @@ const (
 	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute
 	// messageFactor is the memory that a message holds, as a multiple of its size. The received message takes up to twice its size, and the
-	// decoded message or the response takes its size again.
+	// decoded message or the response takes the same size once more.
 	messageFactor = 3
-	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size. The description exists twice: in the
-	// message and as sent. Every second byte can need three bytes, and values that are not UTF-8 are listed again.
+	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size. Memory contains the description
+	// twice: in the message and in the encoded form. Every second byte can expand to three bytes, and a list repeats the values that are
+	// not UTF-8.
 	descriptionFactor = 6
-	// callCost is the memory that a call holds in addition to its request, in bytes: Connect's state, and a deeper stack.
+	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
-	// streamCost is the memory, in bytes, that a stream holds in addition to its call: a stream lasts long, and has a goroutine that waits for
-	// the server to stop.
+	// streamCost is the memory, in bytes, that a stream holds in addition to its call: a stream is long-lived, and has a goroutine that
+	// waits for the server to stop.
 	streamCost = 8 << 10
-	// prefixSize is the size of the prefix of a message, in bytes.
+	// prefixSize is the size, in bytes, of a message's prefix.
 	prefixSize = 5
 )
 
@@ -56,7 +57,7 @@ type call struct {
 	received  int64 // bytes since the previous message
 	acquired  int64 // bytes acquired for the message
 	isWriting bool  // whether anything has been written since the last Flush
-	isHandled bool  // whether a service handled it; if Connect rejects a request itself, err does not contain the reason
+	isHandled bool  // whether a service handled the call; if Connect itself rejects a request, err does not contain the reason
 	err       error
 }
 
@@ -99,8 +100,8 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. It does not close the body: if more data arrived, net/http would reset the stream, and the client might never
-// read the status.
+// Close implements io.Closer. It does not close the body, because net/http would then reset the stream if more data arrived, and the client
+// might never read the status.
 func (*call) Close() error { return nil }
 
 // setReadDeadline limits the time for reading.
@@ -150,7 +151,7 @@ func (c *call) outOfMemory() error {
 	return c.err
 }
 
-// readError returns the error of a call whose request could not be read.
+// readError returns the error for a call whose request could not be read.
 func (c *call) readError(err error) error {
 	cause := c.cause()
 	switch {
@@ -164,7 +165,7 @@ func (c *call) readError(err error) error {
 	return callError(err)
 }
 
-// callError returns the error of a call whose context has ended, or whose connection has failed.
+// callError returns the error for a call whose context has ended, or whose connection has failed.
 func callError(cause error) error {
 	if e, ok := errors.AsType[*connect.Error](cause); ok {
 		return e
@@ -192,7 +193,7 @@ func (c *call) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Flush implements http.Flusher. It waits until the client can receive the written data.
+// Flush implements http.Flusher. It blocks until the client can receive the written data.
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected

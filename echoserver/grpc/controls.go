@@ -56,7 +56,7 @@ func (g callControls) applied() string {
 	return strings.Join(parts, ", ")
 }
 
-// count counts the controls that are set.
+// count adds the controls that are set to the metrics.
 func (g callControls) count(m Metrics) {
 	if g.code != codeOK {
 		m.Applied(ControlStatus)
@@ -94,7 +94,7 @@ func (h *Handler) applyControls(ctx context.Context, c *call) error {
 	return nil
 }
 
-// delayCall waits for the delay.
+// delayCall delays a call.
 func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
 	err := h.Delays.Await(ctx, c.Exchange, delay)
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
