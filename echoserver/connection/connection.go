@@ -36,8 +36,8 @@ type Bounds struct {
 	Log            *slog.Logger
 }
 
-// Connection is a client's connection. It counts the memory that the server holds for a client before a handler is called. It also limits
-// the number of fields and the length of the request line in HTTP/1, which net/http does not limit.
+// Connection is a client's connection. Connection counts the memory that the server holds for a client before a handler is called. It also
+// limits the number of header fields and the length of the request line in HTTP/1, which net/http does not limit.
 type Connection struct {
 	net.Conn
 	bounds  *Bounds
@@ -88,7 +88,7 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is the callback for http.Server.ConnContext. It lets handlers find a request's connection.
+// WithConnection is the callback for http.Server.ConnContext. WithConnection lets handlers find a request's connection.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -110,8 +110,8 @@ func Handle(handler http.Handler) http.Handler {
 	})
 }
 
-// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. It returns false if the
-// names are not known.
+// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. FieldNames returns false
+// if the names are not known.
 func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	if r.ProtoMajor != 1 || !c.header.isOf(r) {
 		return nil, false
@@ -119,14 +119,14 @@ func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	return c.header.names(), true
 }
 
-// BeginStream counts an HTTP/2 request in progress. It returns true if the cost of the connection includes the request.
+// BeginStream counts an HTTP/2 request in progress. BeginStream returns true if the cost of the connection includes the request.
 func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
 
 // EndStream undoes BeginStream.
 func (c *Connection) EndStream() { c.inProgress.Add(-1) }
 
-// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if too many of these requests are in
-// progress, because clients that do not read responses make rejections expensive.
+// BeginRejection counts an HTTP/2 request that is rejected because of the budget. BeginRejection returns false if too many of these
+// requests are in progress, because clients that do not read responses make rejections expensive.
 func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
 
 // EndRejection undoes BeginRejection.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// EvictingSet limits the number of connections. It closes the oldest connection to make room for a new one. Otherwise, clients that keep
-// connections open for a long time could lock out all other clients.
+// EvictingSet limits the number of connections. To make room for a new connection, EvictingSet closes the oldest connection. Otherwise,
+// clients that keep connections open for a long time could lock out all other clients.
 type EvictingSet struct {
 	// Limit is the maximum number of connections.
 	Limit int

@@ -72,8 +72,8 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 
 func isLineEnd(b byte) bool { return b == '\r' || b == '\n' }
 
-// lookAhead receives the byte that follows a request, and returns how many bytes to pass to net/http. It holds back a line break until
-// locate determines whether the line break comes before a header or within one.
+// lookAhead receives the byte that follows a request, and returns how many bytes to pass to net/http. If the byte is a line break,
+// lookAhead holds it back until locate determines whether the line break comes before or within a header.
 func (h *rawHeader) lookAhead(next byte) int {
 	if isLineEnd(next) {
 		h.held, h.isHeld = next, true

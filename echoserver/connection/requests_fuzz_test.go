@@ -18,7 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends requests as a whole and in pieces. No byte must be lost, and each response must come from a handler or be reported.
+// FuzzRequests sends each text of requests in one piece and in several pieces. No byte must be lost, and each response must come from a
+// handler or be reported.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	f.Add(plain+plain, uint8(3), uint8(30), false)
@@ -108,8 +109,8 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends pieces to a server. It sends each piece after the server has handled the previous piece, or while a slow handler still
-// serves the previous piece.
+// exchange sends pieces to a server. exchange sends each piece after the server has handled the previous piece, or while a slow handler
+// still serves the previous piece.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Write implements net.Conn. It detects responses that no handler wrote.
+// Write implements net.Conn. Write detects responses that no handler wrote.
 func (c *Connection) Write(p []byte) (int, error) {
 	switch {
 	case c.isHTTP2:
@@ -33,7 +33,7 @@ func (c *Connection) replace(response []byte) (int, error) {
 	return len(response), nil
 }
 
-// report reports a request that does not reach a handler, and responds to it.
+// report reports a request that does not reach a handler, and sends a response.
 func (c *Connection) report(what rejections.Rejection) error {
 	what.Remote = c.RemoteAddr().String()
 	c.bounds.Reporter.Report(what)

@@ -39,7 +39,7 @@ func NewCounts() *Counts {
 }
 
 // key returns the same key for a request and its retries. The key depends on the X-Request-Id, which proxies preserve when they retry.
-// Without that header, the key depends on the method, the path, the query and the client. The key is a hash because a query can be long.
+// Without that header, the key depends on the method, the path, the query and the client. The key is a hash, because a query can be long.
 // number is the number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}

@@ -91,7 +91,7 @@ func (c *Chooser) chosen(desired Controls) Controls {
 	return desired
 }
 
-// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to such a request either.
+// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to this request, either.
 func (c Controls) plain(of requested) Controls {
 	c.Headers = withoutCaching(c.Headers)
 	c.requested = of
@@ -108,8 +108,8 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes the controls that a request uses to define a fault. It returns an error if the controls contradict each
-// other.
+// checkRequestedFault completes the controls that a request uses to define a fault. checkRequestedFault returns an error if the controls
+// contradict each other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
 		return errors.New("connection reset sends no response, so it excludes status")

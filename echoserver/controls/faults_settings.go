@@ -51,7 +51,7 @@ func parseFault(data []byte) (Fault, error) {
 	return s.fault()
 }
 
-// decodeStrictly decodes JSON. It rejects unknown fields and any data after the JSON value.
+// decodeStrictly decodes JSON. decodeStrictly rejects unknown fields, and data after the JSON value.
 func decodeStrictly(data []byte, target any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

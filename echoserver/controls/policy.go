@@ -14,7 +14,7 @@ type Policy string
 const (
 	// Safe allows only controls that cannot make a cache, a proxy or a browser affect other clients.
 	Safe Policy = "Safe"
-	// Full allows all controls except headers that browsers store. It is for private networks.
+	// Full allows all controls except headers that browsers store. Full is for private networks.
 	Full Policy = "Full"
 	// None ignores all controls in requests.
 	None Policy = "None"

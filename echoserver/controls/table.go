@@ -11,8 +11,8 @@ type control struct {
 	name string
 	// set sets the control to the request's values if the policy allows them. set is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
-	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise it returns
-	// nil.
+	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise, value
+	// returns nil.
 	value func(c Controls) any
 	// repeats reports whether a request can specify the control more than once, or as a list in one header.
 	repeats bool
@@ -73,7 +73,7 @@ func Names() []string {
 	return names
 }
 
-// Vary returns the value of Vary: the request headers on which an echo depends. It omits spaces to keep the value short.
+// Vary returns the value of Vary: the request headers on which an echo depends. To keep the value short, Vary omits spaces.
 func (p Policy) Vary() string {
 	names := []string{"Accept"}
 	for _, row := range table() {
@@ -84,7 +84,7 @@ func (p Policy) Vary() string {
 	return strings.Join(names, ",")
 }
 
-// orNil returns nil for the zero value.
+// orNil returns the value, or nil if it is the zero value.
 func orNil[T comparable](value T) any {
 	if value == *new(T) {
 		return nil

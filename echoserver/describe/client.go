@@ -56,8 +56,8 @@ func (c *Client) chain() []string {
 	return chain
 }
 
-// firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if a
-// trusted proxy reports a value that is not an address, such as "unknown" (RFC 7239, 6.2).
+// firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. If a trusted proxy
+// reports a value that is not an address, such as "unknown" (RFC 7239, 6.2), firstUntrusted returns "".
 func firstUntrusted(remote string, chain []string, trusted []netip.Prefix) string {
 	address, ok := parseNode(remote)
 	for i := len(chain) - 1; i >= 0 && ok && isTrusted(address, trusted); i-- {

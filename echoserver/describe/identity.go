@@ -49,8 +49,8 @@ func (a *Response) hideIdentity() {
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
 }
 
-// hideProxies removes the remote address. It also removes the client's address, unless a trusted proxy reports that address. Without a
-// trusted proxy, both addresses can belong to a proxy in the cluster.
+// hideProxies removes the remote address. hideProxies also removes the client's address, unless a trusted proxy reports that address.
+// Without a trusted proxy, both addresses can belong to a proxy in the cluster.
 func (c *Client) hideProxies(trusted []netip.Prefix) {
 	remote, _ := parseNode(c.Remote)
 	address, ok := parseNode(c.Address)

@@ -31,8 +31,8 @@ func NewPages() Pages {
 	return Pages{Echo: newPage(echoPage), WebSocket: newPage(webSocketPage)}
 }
 
-// page is a static document with a placeholder for data. Its Content-Security-Policy allows a browser to execute only the page's script,
-// and to connect only to this server.
+// page is a static document with a placeholder for data. The page's Content-Security-Policy allows a browser to execute only the page's
+// script, and to connect only to this server.
 type page struct {
 	head, tail string
 	Policy     string
@@ -63,7 +63,7 @@ func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }
 
-// Serve responds with the page without data.
+// Serve sends the page, without data, as the response.
 func (p *page) Serve(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", PageType)
 	w.Header().Set("Content-Security-Policy", p.Policy)

@@ -37,8 +37,8 @@ func (l *RawList) Add(where, value string) {
 	}
 }
 
-// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, because JSON would merge
-// two names that differ only in invalid bytes.
+// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. AddFields returns the fields with valid names, because JSON would
+// merge two names that differ only in invalid bytes.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields

@@ -17,8 +17,8 @@ type Redaction struct {
 	names []string // additional names, in canonical form
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects names with quotes, asterisks and
-// similar characters: HTTP allows these characters, but in this setting they indicate a mistake.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. ParseRedaction rejects names with quotes,
+// asterisks and similar characters: HTTP allows these characters, but in this setting they indicate a mistake.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil

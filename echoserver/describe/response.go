@@ -72,7 +72,7 @@ func headerNames(r *http.Request) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 }
 
-// Describer describes requests. It shows only data from the request and the settings.
+// Describer describes requests. A description shows only data from the request and the settings.
 type Describer struct {
 	Identity       Identity
 	ShowIdentity   bool // whether descriptions include pod, node, addresses and version
@@ -101,7 +101,7 @@ func (d *Describer) Client(r *http.Request) Client {
 	return c
 }
 
-// Describe returns the description of a request. It contains only data from the request and the settings.
+// Describe returns the description of a request. The description contains only data from the request and the settings.
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {

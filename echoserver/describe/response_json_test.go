@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// fullResponse returns a response in which no field is empty. It contains a string that needs escapes.
+// fullResponse returns a response in which no field is empty. The response contains a string that needs escapes.
 func fullResponse(t testing.TB) Response {
 	r := httptest.NewRequest(http.MethodGet,
 		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+

@@ -52,7 +52,7 @@ func (b *Body) String() string {
 	return text
 }
 
-// ReadBody reads the whole body of a request and keeps its beginning. It returns nil if the body is empty.
+// ReadBody reads the whole body of a request and keeps its beginning. If the body is empty, ReadBody returns nil.
 func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	if r.Body == http.NoBody {
 		return nil, nil //nolint:nilnil // an empty body is not an error, and the response omits it
@@ -77,8 +77,8 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most MaxShown bytes. It acquires memory from the budget as the bytes arrive, because clients may announce more
-// bytes than they send.
+// readBeginning reads at most MaxShown bytes. readBeginning acquires memory from the budget as the bytes arrive, because clients may
+// announce more bytes than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
 	for {
@@ -101,7 +101,7 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	}
 }
 
-// digestBody describes a body, given its beginning and a source for the rest.
+// digestBody describes a body, given the beginning of the body and a source for the rest.
 func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	digest := sha256.New()
 	digest.Write(beginning)

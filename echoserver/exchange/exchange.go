@@ -45,7 +45,7 @@ func (e *Exchange) Acquire(bytes int64) bool {
 	return ok
 }
 
-// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves free.
+// AcquireForRequest acquires bytes for the request itself. AcquireForRequest can use the part of the budget that Acquire leaves free.
 func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	ok := e.Pool.Acquire(bytes)
 	if ok {
@@ -72,7 +72,7 @@ func (e *Exchange) Release(bytes int64) {
 }
 
 // Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns, when
-// the memory of the response is no longer accounted for.
+// the budget no longer covers the memory of the response.
 func (e *Exchange) Finish() {
 	if e.Stream != nil {
 		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns a request's path as it was received. It omits the query and, if the request target is a full URL, the user and the host.
+// rawPath returns a request's path as it was received. rawPath omits the query and, if the request target is a full URL, the user and the
+// host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {
@@ -22,8 +23,8 @@ func rawPath(r *http.Request) string {
 	return ""
 }
 
-// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act on, and bytes that
-// are not UTF-8, which the log would replace.
+// printable returns the beginning of a string from a request. printable escapes control characters, which a terminal could act on, and
+// bytes that are not UTF-8, which the log would replace.
 func printable(text string) string {
 	text = Truncate(text)
 	if strings.IndexFunc(text, mustEscape) < 0 {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// ResponseTimeout is the time within which a client must read a response, counted from the end of the request's header. It is longer
-	// than the time limit for the request, so that a client whose request times out still gets a response. Handlers that take longer extend
-	// the limit.
+	// ResponseTimeout is the time within which a client must read a response, counted from the end of the request's header. ResponseTimeout
+	// is longer than the time limit for the request, so that a client whose request times out still gets a response. Handlers that take
+	// longer extend the limit.
 	ResponseTimeout = 35 * time.Second
 	// StallTimeout is the maximum time without progress in a stream, in either direction.
 	StallTimeout = 30 * time.Second

@@ -33,7 +33,7 @@ const (
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
 	// streamCost is the memory, in bytes, that a stream holds in addition to its call: a stream is long-lived, and has a goroutine that
-	// waits for the server to stop.
+	// waits until the server stops.
 	streamCost = 8 << 10
 	// prefixSize is the size, in bytes, of a message's prefix.
 	prefixSize = 5
@@ -100,8 +100,8 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. It does not close the body, because net/http would then reset the stream if more data arrived, and the client
-// might never read the status.
+// Close implements io.Closer. Close does not close the body, because net/http would then reset the stream if more data arrived, and the
+// client might never read the status.
 func (*call) Close() error { return nil }
 
 // setReadDeadline limits the time for reading.
@@ -193,7 +193,7 @@ func (c *call) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Flush implements http.Flusher. It blocks until the client can receive the written data.
+// Flush implements http.Flusher. Flush blocks until the client can receive the written data.
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected

@@ -66,7 +66,7 @@ func (g callControls) count(m Metrics) {
 	}
 }
 
-// control applies a call's controls before Connect reads the first message. It returns an error if the controls end the call.
+// control applies a call's controls before Connect reads the first message. control returns an error if the controls end the call.
 func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.err = h.applyControls(ctx, c)
