@@ -15,13 +15,13 @@ const (
 	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests. http2Cost
 	// does not include the header that net/http decodes.
 	http2Cost = 136 << 10
-	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection includes.
+	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection covers.
 	includedStreams = 4
 	// RequestCost is the memory that each additional request holds, apart from its header and its body.
 	RequestCost = 16 << 10
-	// IncludedHeader is the size of the header that the cost of a connection or request includes.
+	// IncludedHeader is the header size that the cost of a connection or request covers.
 	IncludedHeader = 4 << 10
-	// IncludedResponse is the size of the response that the cost of a request includes.
+	// IncludedResponse is the response size that the cost of a request covers.
 	IncludedResponse = 4 << 10
 	// FieldCost is the memory that a header field holds in addition to its name and its value: a map entry and a slice.
 	FieldCost = 96

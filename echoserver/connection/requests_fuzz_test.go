@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends each text of requests in one piece and in several pieces. No byte must be lost, and each response must come from a
+// FuzzRequests sends each text in one piece and in several pieces. The server must not lose any byte, and each response must come from a
 // handler or be reported.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"

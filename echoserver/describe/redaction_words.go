@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// These limits apply to the length, in bytes, of all words that isSecretWord and isWordOfKey know. Each word is at least as long as the
-// first limit and shorter than the second.
+// These limits apply to the length, in bytes, of all words that isSecretWord and isWordOfKey recognize. Each word is at least as long as
+// the first limit and shorter than the second.
 const (
 	minSecretWord = 3
 	maxSecretWord = 16

@@ -16,7 +16,7 @@ const maxIndented = 16 << 10
 func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "") }
 
 // IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. In most cases, the size of the
-// described data, in bytes, already shows that the result would be too long.
+// described data, in bytes, is enough to determine that the result would be too long.
 func (a *Response) IndentedJSON(described int64) []byte {
 	if described > maxIndented {
 		return a.CompactJSON(false)

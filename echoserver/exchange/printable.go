@@ -46,8 +46,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// mustEscape reports whether a character must be escaped. These characters include characters that change the direction of text (Unicode
-// category Cf), and U+FFFD, which may stand for a byte that is not UTF-8.
+// mustEscape reports whether a character must be escaped. Apart from control characters, this applies to characters that change the
+// direction of text (Unicode category Cf), and to U+FFFD, which may stand for a byte that is not UTF-8.
 func mustEscape(char rune) bool {
 	if char < utf8.RuneSelf {
 		return unicode.IsControl(char)

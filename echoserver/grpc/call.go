@@ -42,7 +42,7 @@ const (
 // LimitMessage is the reason in echo_rejected_total for messages that are larger than maxMessage.
 const LimitMessage = "grpc_message"
 
-// call is a call in progress. Connect reads the request from it, and writes the response to it.
+// call is a call in progress. Connect reads the request from the call, and writes the response to the call.
 type call struct {
 	*exchange.Exchange
 	request    *http.Request
@@ -54,7 +54,7 @@ type call struct {
 	deadline   time.Time     // set by the client; zero for none
 	patience   time.Duration // the time limit for a message to begin
 
-	received  int64 // bytes since the previous message
+	received  int64 // bytes received since the previous message
 	acquired  int64 // bytes acquired for the message
 	isWriting bool  // whether anything has been written since the last Flush
 	isHandled bool  // whether a service handled the call; if Connect itself rejects a request, err does not contain the reason

@@ -46,7 +46,7 @@ func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }
 
-// describeServer describes the pod.
+// describeServer returns a description of the server's pod.
 func (h *Handler) describeServer() *echov1.Server {
 	i := &h.Describer.Identity
 	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
