@@ -19,7 +19,7 @@ const (
 // preface is the part of the HTTP/2 connection preface (RFC 9113, 3.4) that looks like a header.
 const preface = "PRI * HTTP/2.0\r\n\r\n"
 
-// rawHeader is the header of an HTTP/1 request as it was sent. net/http does not preserve the case and the order of the names.
+// rawHeader is the header of an HTTP/1 request as it was sent. net/http does not preserve the case or the order of the names.
 type rawHeader struct {
 	data        []byte // up to the empty line
 	requestLine int    // length, in bytes

@@ -11,7 +11,7 @@ type control struct {
 	name string
 	// set sets the control to the request's values if the policy allows them. set is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
-	// If the control changed a response, value returns the value to report: a number, a string, true or a list of texts. Otherwise, value
+	// If the control changed a response, value returns the value to report: a number, a string, true or a list of strings. Otherwise, value
 	// returns nil.
 	value func(c Controls) any
 	// repeats reports whether a request can specify the control more than once, or as a list in one header.

@@ -68,8 +68,8 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Some proxies write the invalid elements, or other
-// implementations reject them.
+// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. The test uses invalid elements that some proxies
+// write or that other implementations reject.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
 		// each parameter at most once, regardless of case (4)

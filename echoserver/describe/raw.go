@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of values that are not UTF-8 in the list. All fields of a header and a trailer fit into the list. A
-	// query can have more parameters, but the path contains them.
+	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the
+	// list. A query can have more parameters, but the path contains them.
 	maxRaw = 250
 	// rawCost is the number of bytes that each listed value adds to a response, in addition to the name and the value itself.
 	rawCost = 80
