@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// grpcMediaType is the media type of gRPC with protobuf. The media types of gRPC-Web and of other encodings begin with it.
+	// grpcMediaType is the media type of gRPC with protobuf. gRPC-Web media types and those for other encodings also begin with this string.
 	grpcMediaType = "application/grpc"
-	// webMediaType and connectMediaType are the prefixes of the media types of gRPC-Web and of Connect's streams.
+	// webMediaType is the prefix of gRPC-Web media types, and connectMediaType is the prefix of Connect stream media types.
 	webMediaType     = "application/grpc-web"
 	connectMediaType = "application/connect+"
 
 	// maxMessage is the maximum size of a message to the echo services, in bytes.
 	maxMessage = 1 << 20
-	// maxShortMessage is the maximum size of a message to health and reflection, in bytes. Their responses repeat the message.
+	// maxShortMessage is the maximum size, in bytes, of a message to the health and reflection services, whose responses repeat the message.
 	maxShortMessage = 4 << 10
-	// maxQuoted is the maximum size, in bytes, of a client's value in an error.
+	// maxQuoted is the maximum size, in bytes, of a client-supplied value that an error quotes.
 	maxQuoted = 128
 
 	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
 )
 
-// IsCall reports whether a request is a gRPC, gRPC-Web or Connect call. gRPC requires HTTP/2. Connect calls with one message have the media
-// types of ordinary requests, so they must have the protocol's header.
+// IsCall reports whether a request is a gRPC, gRPC-Web or Connect call. gRPC requires HTTP/2. Unary Connect calls have the same media types
+// as ordinary requests, so they must have the Connect-Protocol-Version header.
 func IsCall(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
@@ -58,7 +58,7 @@ func IsHealthCheck(r *http.Request) bool {
 
 // Metrics counts calls, controls and rejections.
 type Metrics interface {
-	// Called counts a call by its method and the name of its status. The method is "other" if it is unknown.
+	// Called counts a call by method and status name. An unknown method is counted as "other".
 	Called(method, status string)
 	// Applied counts a control that changed a response.
 	Applied(control string)
@@ -66,11 +66,11 @@ type Metrics interface {
 	Rejected(reason string)
 }
 
-// Config contains the settings and the state of the server that calls need.
+// Config contains the server settings and the server state that calls need.
 type Config struct {
 	Describer *describe.Describer
 	Delay     time.Duration // the default delay of responses
-	Controls  bool          // whether calls can have controls
+	Controls  bool          // whether clients can send controls with calls
 	Delays    *exchange.Delays
 	Metrics   Metrics
 	NotReady  <-chan struct{} // closed when the server begins to drain
@@ -84,7 +84,7 @@ type Handler struct {
 	unknown    *connect.ErrorWriter
 }
 
-// NewHandler returns a handler for all services.
+// NewHandler returns a handler that serves all gRPC services.
 func NewHandler(c Config) *Handler {
 	h := &Handler{Config: c, procedures: map[string]http.Handler{},
 		unknown: connect.NewErrorWriter()}
@@ -101,7 +101,7 @@ func NewHandler(c Config) *Handler {
 	return h
 }
 
-// add returns a function that adds a service's methods.
+// add returns a function that registers the given methods of a service.
 func (h *Handler) add(methods ...string) func(path string, handler http.Handler) {
 	return func(path string, handler http.Handler) {
 		for _, method := range methods {
@@ -110,14 +110,14 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options of all services. There is no compression, because a decompressed message could be much larger than the
+// options returns the options that all services share. Compression is disabled because a decompressed message could be much larger than the
 // received data.
 func (h *Handler) options(maxMessage int) connect.HandlerOption {
 	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
 }
 
-// Serve serves a call. Serve compares the path as received, because method paths are not encoded.
+// Serve serves a call. It matches the path without decoding it, because method paths contain no escapes.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
@@ -140,8 +140,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// shortHeader returns a header for Connect, which does not expect media type parameters. Connect's errors quote values, so shortHeader
-// truncates long ones.
+// shortHeader returns a copy of a request's header for the Connect library. It removes media type parameters, which Connect does not
+// expect, and truncates long values, because Connect quotes values in errors.
 func shortHeader(header http.Header) http.Header {
 	short := make(http.Header, len(header))
 	for name, values := range header {
@@ -155,8 +155,8 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline and, if
-// the call is a stream, when the server stops.
+// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline. The
+// context of a stream also ends when the server stops.
 func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.cause = func() error { return context.Cause(ctx) }
@@ -165,7 +165,7 @@ func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, 
 	if spec.StreamType&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message gets its own deadlines
 	if !c.Acquire(callCost) {
 		return nil, c.outOfMemory()
 	}

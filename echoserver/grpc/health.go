@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// statusServiceUnknown is SERVICE_UNKNOWN in grpc.health.v1, for which grpchealth has no name. Only Watch responds with it.
+// statusServiceUnknown is SERVICE_UNKNOWN in grpc.health.v1, for which grpchealth defines no constant. Only Watch returns this status.
 const statusServiceUnknown grpchealth.Status = 3
 
 // healthChecker implements grpchealth.Checker and grpchealth.Watcher.
@@ -22,9 +22,9 @@ type healthChecker struct {
 	notReady <-chan struct{} // closed when the server begins to drain
 }
 
-var _ grpchealth.Watcher = (*healthChecker)(nil) // grpchealth detects this only at run time
+var _ grpchealth.Watcher = (*healthChecker)(nil) // grpchealth checks this only at run time
 
-// Check implements grpchealth.Checker. Service "" means the server as a whole.
+// Check implements grpchealth.Checker. An empty service name means the server as a whole.
 func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	status := grpchealth.StatusServing
 	switch {

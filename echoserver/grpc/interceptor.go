@@ -6,7 +6,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// callInterceptor implements the methods that Connect calls after it has read a message.
+// callInterceptor implements the interceptor methods that Connect calls after it reads a message.
 type callInterceptor struct{}
 
 // WrapUnary implements connect.Interceptor.
@@ -33,7 +33,7 @@ func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 	return next
 }
 
-// handled returns the error with which a call ends after a service has handled it.
+// handled records that a service has handled the call, and returns the error that the call ends with.
 func (c *call) handled(err error) error {
 	if cause := c.cause(); cause != nil {
 		err = callError(cause)
@@ -45,14 +45,14 @@ func (c *call) handled(err error) error {
 	return err
 }
 
-// callConn is the connection of a stream.
+// callConn is the connection that a stream uses.
 type callConn struct {
 	connect.StreamingHandlerConn
 	call *call
 }
 
 // Receive implements connect.StreamingHandlerConn. If the client may send only one message, Connect calls Receive a second time to make
-// sure that no other message follows. The memory of the message then remains acquired.
+// sure that no other message follows. In that case, the memory for the message stays reserved.
 func (c *callConn) Receive(message any) error {
 	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
 		c.call.releaseMessage()

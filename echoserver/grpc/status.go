@@ -10,12 +10,12 @@ import (
 type statusCode connect.Code
 
 const (
-	// codeOK is the code for success, for which Connect has no name.
+	// codeOK is the code for success, for which Connect defines no constant.
 	codeOK      statusCode = 0
 	codeUnknown            = statusCode(connect.CodeUnknown)
 )
 
-// codeNames returns the code names, starting with code 0.
+// codeNames returns the names of all codes in order, starting with code 0.
 func codeNames() []string {
 	return []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
 		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",

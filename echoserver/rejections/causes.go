@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// maxCauses is the maximum number of causes that are stored until their frames are sent.
+// maxCauses is the maximum number of causes that are stored while their frames have not been sent yet.
 const maxCauses = 64
 
-// causes holds the HTTP/2 errors that net/http has counted but not yet sent. net/http does not report on which connection they occurred.
+// causes holds the HTTP/2 errors that net/http has counted but not yet sent. net/http does not report which connection caused an error.
 type causes struct {
 	mutex   sync.Mutex
-	pending []cause // the oldest first
+	pending []cause // oldest first
 }
 
 type cause struct {
@@ -31,13 +31,13 @@ func (r *Reporter) CountError(errorType string) {
 	}
 }
 
-// forget drops causes whose frames were not sent because the connection ended.
+// forget drops old causes. Their frames were never sent because the connection ended.
 func (c *causes) forget(now time.Time) {
 	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
 }
 
-// take removes and returns a cause whose type begins with a prefix, or returns "" if there is none. The cause is certain unless several
-// connections have such an error at the same time.
+// take removes the oldest cause whose type begins with a prefix and returns the rest of its name, or "" if there is none. The cause is
+// certain unless several such causes are pending.
 func (c *causes) take(prefix string) (name string, certain bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -59,8 +59,8 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 	return name, found == 1
 }
 
-// reportError reports a stream that was reset or a connection that was closed. Each counted cause is used once, so that the counters are
-// correct. The log omits a cause that may belong to another client.
+// reportError reports that a stream was reset or that a connection was closed because of an error. Each counted cause is used once, so that
+// the counters are correct. The log omits the cause if it may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {
@@ -79,7 +79,7 @@ func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 		detail += ", bad_connect: CONNECT is not valid, or requests a WebSocket, which requires HTTP/1.1"
 	case name != "":
 		detail += ", " + name
-	case kind == "stream" && code == 1: // only malformed fields have no cause
+	case kind == "stream" && code == 1: // net/http counts no cause only for malformed fields
 		detail += ", a field or a pseudo-header is not valid"
 	}
 	r.write(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: counted, Detail: detail})

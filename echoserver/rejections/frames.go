@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	frameHeader = 9  // the length of a frame's header, in bytes (RFC 9113, 4.1)
-	maxPayload  = 64 // how many bytes of a payload are examined: net/http's responses are shorter
+	frameHeader = 9  // the length of a frame header, in bytes (RFC 9113, 4.1)
+	maxPayload  = 64 // the number of payload bytes to examine: net/http's own responses are shorter
 
 	frameData      = 0
 	frameRSTStream = 3
 	frameGoAway    = 7
 )
 
-// Frames finds rejections among the frames that the server sends on an HTTP/2 connection: net/http reports only some rejections, and never
-// reports the client.
+// Frames finds rejections among the frames that the server sends on an HTTP/2 connection. It is necessary because net/http reports only
+// some rejections, and never identifies the client.
 type Frames struct {
 	reporter *Reporter
 	remote   string
 
 	header  [frameHeader]byte
 	payload [maxPayload]byte // the beginning of the payload
-	read    int              // how many bytes of the header
-	kept    int              // how many bytes of the payload
-	left    int              // remaining bytes of the frame
+	read    int              // the number of header bytes read so far
+	kept    int              // the number of payload bytes stored in payload
+	left    int              // the number of bytes that remain in the frame
 }
 
-// NewFrames returns Frames for a client's connection.
+// NewFrames returns a Frames for a connection from the remote address.
 func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
 
-// Observe examines all sent bytes, which it receives in pieces of any size.
+// Observe examines the next bytes that the server sends. The caller may split the bytes into pieces of any size.
 func (f *Frames) Observe(sent []byte) {
 	for len(sent) > 0 {
 		if f.read < frameHeader {
@@ -77,8 +77,8 @@ func (f *Frames) end() {
 	}
 }
 
-// isRejection reports whether a code means that the client's data caused the reset of a stream. The other codes come from handlers, and
-// from frames that arrive after a stream was closed.
+// isRejection reports whether an error code means that data from the client caused a stream reset. Other codes are caused by handlers, or
+// by frames that arrive after a stream was closed.
 func isRejection(code uint32) bool {
 	switch errorName(code) {
 	case "NO_ERROR", "INTERNAL_ERROR", "STREAM_CLOSED", "CANCEL":
@@ -87,8 +87,8 @@ func isRejection(code uint32) bool {
 	return true
 }
 
-// responseOf recognizes the bodies of the responses that net/http sends instead of calling a handler. A client that makes the server echo
-// such a body gains nothing: the client could also send a request that net/http rejects.
+// responseOf recognizes response bodies that net/http sends instead of calling a handler. A client gains nothing by making the server echo
+// such a body, because the client could also send a request that net/http rejects.
 func responseOf(body []byte) (what Rejection, ok bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte(`request header "`)) && bytes.HasSuffix(body, []byte(" in HTTP/2\n")):

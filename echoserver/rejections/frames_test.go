@@ -20,7 +20,7 @@ func counted() (*Reporter, map[string]int) {
 	return NewReporter(echotest.Quiet(), func(reason string) { counts[reason]++ }), counts
 }
 
-// sentFrames returns frames, and the rejections among them.
+// sentFrames returns encoded frames and the rejections that they contain.
 func sentFrames(t testing.TB) ([]byte, map[string]int) {
 	t.Helper()
 	var sent bytes.Buffer
@@ -60,7 +60,7 @@ func TestFrames_inPieces(t *testing.T) {
 	}
 }
 
-// FuzzFrames checks that the result does not depend on how the sent bytes are split.
+// FuzzFrames checks that the rejections found do not depend on how the bytes are split into pieces.
 func FuzzFrames(f *testing.F) {
 	sent, _ := sentFrames(f)
 	f.Add(sent, uint8(3))
@@ -78,8 +78,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestReporter_CountError reports causes from several connections at the same time: each cause counts once, but is logged only if it is
-// certain.
+// TestReporter_CountError reports causes from several connections at the same time. Each cause must count once, and must be logged only if
+// it is certain.
 func TestReporter_CountError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, map[string]int{}

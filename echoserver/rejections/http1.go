@@ -11,15 +11,15 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Header is the header of an HTTP/1 request that net/http has rejected.
+// Header is the header of an HTTP/1 request that net/http rejected.
 type Header struct {
-	Data       []byte // as it was read, after the empty lines
+	Data       []byte // the header as received, without the empty lines before it
 	EmptyLines []byte // the line breaks that were skipped before the header
-	Known      bool   // whether Data contains the beginning of the header
-	Ended      bool   // the empty line was read
+	Known      bool   // whether Data starts at the beginning of the header
+	Ended      bool   // whether the empty line after the header was read
 }
 
-// Explain returns the reason why net/http responded with a status line instead of calling a handler.
+// Explain returns the reason that net/http rejected the request instead of calling a handler.
 func (h Header) Explain(statusLine string) Rejection {
 	r := Rejection{Status: http.StatusBadRequest, Protocol: "HTTP/1"}
 	_, text, _ := strings.Cut(statusLine, " ")
@@ -47,7 +47,7 @@ func (h Header) Explain(statusLine string) Rejection {
 	return r
 }
 
-// explainStatus returns the reason for a status that has only one possible reason.
+// explainStatus returns the reason if the status has only one possible reason.
 func explainStatus(status int) (reason, detail string) {
 	switch status {
 	case http.StatusNotImplemented:
@@ -62,7 +62,7 @@ func explainStatus(status int) (reason, detail string) {
 
 // requestHeader is a header split into its parts.
 type requestHeader struct {
-	line                    []string // the parts of the first line
+	line                    []string // the space-separated parts of the first line
 	method, target, version string
 	fields                  []field
 }
@@ -88,7 +88,7 @@ func parse(data []byte) (h requestHeader) {
 		default:
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
-				name = "" // not valid; the line may be part of a secret
+				name = "" // the name is not valid, and the line may be part of a secret
 			}
 			h.fields = append(h.fields, field{name, strings.Trim(value, " \t")})
 		}
@@ -103,7 +103,7 @@ func (h requestHeader) withLine() requestHeader {
 	return h
 }
 
-// explain checks a header in the same order as net/http.
+// explain checks the parts of a header in the same order as net/http does.
 func (h requestHeader) explain(ended bool) (reason, detail string) {
 	if h.line != nil {
 		reason, detail = h.explainLine()
@@ -126,8 +126,8 @@ func (h requestHeader) explain(ended bool) (reason, detail string) {
 	return reason, detail
 }
 
-// explainLine returns the reason why the request line is not valid. It does not quote the line, because paths and queries can contain
-// secrets.
+// explainLine returns the reason that the request line is not valid. The reason does not quote the line, because paths and queries can
+// contain secrets.
 func (h requestHeader) explainLine() (reason, detail string) {
 	target := h.target
 	if h.method == http.MethodConnect && !strings.HasPrefix(target, "/") {
@@ -139,7 +139,7 @@ func (h requestHeader) explainLine() (reason, detail string) {
 	switch {
 	case len(h.line) != 3:
 		detail = "the first line does not consist of a method, a target and a version"
-	case !httpguts.ValidHeaderFieldName(h.method): // a method is also a token
+	case !httpguts.ValidHeaderFieldName(h.method): // a method is a token, as a field name is
 		detail = "the method is not a token"
 	case !isVersion:
 		detail = "the first line does not end in a version such as HTTP/1.1; a target must not contain spaces"

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// FuzzExplain compares the reasons with net/http's decisions. Each request that net/http rejects must have a reason that contains no value.
+// FuzzExplain compares the results of Explain with net/http's decisions. Explain must return a reason for each request that net/http
+// rejects, and the reason must not contain a value from the request.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "G@T / HTTP/1.1\n\n", "GET /%zz HTTP/1.1\r\n\r\n",
 		"CONNECT a:x HTTP/1.1\r\n\r\n",
@@ -33,7 +34,7 @@ func FuzzExplain(f *testing.F) {
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
 		if err != nil {
-			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // which has its own status
+			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // an invalid transfer encoding has its own status
 				t.Errorf("%q has no reason for %v", head, err)
 			}
 			return
@@ -48,7 +49,7 @@ func FuzzExplain(f *testing.F) {
 	})
 }
 
-// headerOf returns the part of the data that package connection recognizes as a header.
+// headerOf returns the part of the data that the connection package recognizes as a header.
 func headerOf(data []byte) (head []byte, ended bool) {
 	rest := data
 	for {
@@ -63,7 +64,7 @@ func headerOf(data []byte) (head []byte, ended bool) {
 	}
 }
 
-// TestHeader_Explain checks the cases that need no server; the tests in package server send the others.
+// TestHeader_Explain checks the cases that need no server. Tests in the server package check the other cases.
 func TestHeader_Explain(t *testing.T) {
 	for name, c := range map[string]struct {
 		header     Header

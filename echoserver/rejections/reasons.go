@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// These constants are the reasons for rejections before a handler is called.
+// These constants are the reasons for rejecting a connection or a request before a handler is called.
 const (
 	ReasonProxyProtocol    = "proxy_protocol"    // the connection begins with a PROXY protocol header
-	ReasonTLS              = "tls"               // TLS on the port without TLS
-	ReasonNoTLS            = "no_tls"            // HTTP without TLS on the port with TLS
+	ReasonTLS              = "tls"               // a TLS handshake on a port without TLS
+	ReasonNoTLS            = "no_tls"            // plain HTTP on the TLS port
 	ReasonHandshake        = "tls_handshake"     // the handshake failed
-	ReasonRequestLine      = "request_line"      // method, target or version
-	ReasonHost             = "host"              // none, several, or not valid
-	ReasonField            = "header_field"      // another field that is not valid
-	ReasonContentLength    = "content_length"    // not a number, or several numbers
+	ReasonRequestLine      = "request_line"      // an invalid method, target or version
+	ReasonHost             = "host"              // no Host, more than one, or an invalid Host
+	ReasonField            = "header_field"      // any other invalid field
+	ReasonContentLength    = "content_length"    // not a number, or several values
 	ReasonTransferEncoding = "transfer_encoding" // not chunked
 	ReasonExpectation      = "expectation"       // not 100-continue
 	ReasonIncomplete       = "incomplete_header" // the end of the header did not arrive
-	ReasonHTTP2Connect     = "http2_connect"     // a CONNECT that is not valid, or a WebSocket (RFC 8441)
+	ReasonHTTP2Connect     = "http2_connect"     // an invalid CONNECT request, or a WebSocket request (RFC 8441)
 	ReasonHTTP2Stream      = "http2_stream"      // the stream was reset
 	ReasonHTTP2Connection  = "http2_connection"  // an error ended the connection
-	ReasonOther            = "other"             // the header is not known
-	// reasonHeader is the reason for headers that are too large. Package connection also rejects such headers.
+	ReasonOther            = "other"             // the server did not see the header
+	// reasonHeader is the reason for headers that are too large. The connection package also rejects such headers.
 	reasonHeader = "header"
 )
 
-// Reasons returns all reasons, for metrics.
+// Reasons returns all exported reasons.
 func Reasons() []string {
 	return []string{ReasonProxyProtocol, ReasonTLS, ReasonNoTLS, ReasonHandshake, ReasonRequestLine, ReasonHost, ReasonField,
 		ReasonContentLength, ReasonTransferEncoding, ReasonExpectation, ReasonIncomplete, ReasonHTTP2Connect, ReasonHTTP2Stream,
@@ -34,9 +34,9 @@ func Reasons() []string {
 }
 
 const (
-	// DetailTLS is the detail for a TLS handshake on the port without TLS.
+	// DetailTLS is the detail for a TLS handshake on a port without TLS.
 	DetailTLS = "this port has no TLS: use http"
-	// DetailNoTLS is the detail for HTTP on the port with TLS.
+	// DetailNoTLS is the detail for plain HTTP on the TLS port.
 	DetailNoTLS = "this port requires TLS: use https"
 	// DetailProxy is the detail for the PROXY protocol.
 	DetailProxy = "the PROXY protocol is not supported: turn it off where the load balancer or the proxy connects to this server"
@@ -47,8 +47,8 @@ func IsTLS(beginning []byte) bool {
 	return len(beginning) >= 3 && beginning[0] == 0x16 && beginning[1] == 3 && beginning[2] <= 4
 }
 
-// ProxyVersion returns the version of the PROXY protocol header with which a connection begins, or 0 if there is none. Five bytes are
-// enough to recognize a header.
+// ProxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 if there is none. The first five
+// bytes are enough to recognize such a header.
 func ProxyVersion(beginning []byte) int {
 	switch {
 	case bytes.HasPrefix(beginning, []byte("\r\n\r\n\x00")):

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// maxDetail is the maximum length of a detail in the log, in bytes. A TLS error can contain data from a client.
+// maxDetail is the maximum length, in bytes, of a detail in the log. It is necessary because a TLS error can contain data from a client.
 const maxDetail = 256
 
-// Rejection is a connection or a request that was rejected.
+// Rejection describes a rejected connection or request.
 type Rejection struct {
 	Remote   string // the client's address
 	Protocol string
-	Status   int // of the response; 0 if there is none
+	Status   int // the status code of the response, or 0 without a response
 	Reason   string
-	Detail   string // contains no data that may be secret
+	Detail   string // must not contain data that may be secret
 }
 
-// Reporter counts all rejections and logs some of them.
+// Reporter counts all rejections, and logs them at a limited rate.
 type Reporter struct {
 	log    *slog.Logger
 	count  func(reason string)
@@ -27,7 +27,7 @@ type Reporter struct {
 	causes causes
 }
 
-// NewReporter returns a reporter that calls count for each rejection.
+// NewReporter returns a Reporter that calls count for each rejection.
 func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
 	r := &Reporter{log: log, count: count}
 	r.lines.summarize = func(omitted int) {
@@ -57,17 +57,17 @@ func (r *Reporter) write(what Rejection) {
 	r.log.Warn("rejected before a handler", attributes...)
 }
 
-// ErrorLog returns the log for http.Server.ErrorLog.
+// ErrorLog returns a logger for http.Server.ErrorLog.
 func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
 
 type errorLog struct{ reporter *Reporter }
 
-// Write implements io.Writer. Clients can cause the lines about HTTP/2, so the limit for rejections applies to them.
+// Write implements io.Writer. Clients can trigger the HTTP/2 log lines, so these lines count toward the limit for rejections.
 func (l errorLog) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
 	isOfClient := !strings.HasPrefix(text, "http: ") && !strings.HasPrefix(text, "http2: panic ")
 	switch {
-	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports more details
+	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports the same error with more details
 	case isOfClient && !l.reporter.lines.allow(time.Now()):
 	default:
 		l.reporter.log.Warn(text)

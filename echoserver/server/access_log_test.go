@@ -41,7 +41,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestAccessLog_path checks that the log contains paths as they were received, without queries and passwords.
+// TestAccessLog_path checks that the log contains paths as they were received, without queries or passwords.
 func TestAccessLog_path(t *testing.T) {
 	h, log := loggedHandler(t)
 	url := serve(t, h).URL

@@ -12,11 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// admit decides whether a request is handled. It acquires the request's memory from the budget. If the memory is not available, admit
-// responds with a rejection.
+// admit decides whether a request is handled. It reserves memory for the request from the budget, and responds with a rejection if not
+// enough memory is available.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := connection.Of(r)
-	if c == nil { // a test without a connection
+	if c == nil { // only in a test that uses no connection
 		return true
 	}
 	size, longestField := connection.MeasureHeader(r)
@@ -31,7 +31,8 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// isAmbiguous reports whether another server may have used a Content-Length to find the end of a request that has a Transfer-Encoding.
+// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server used to find its
+// end.
 func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 	names, ok := c.FieldNames(r)
 	return !ok || slices.ContainsFunc(names, isContentLength)
@@ -45,22 +46,22 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	}
 	h.metrics.Rejected(connection.LimitHeader)
 	rejected.Log(h.log, r.RemoteAddr, longestField)
-	if e.Stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
+	if e.Stream != nil && keepsMuch(r) { // a response without a body need not wait for the client
 		e.WriteHeader(rejected.Status)
 		return false
 	}
-	clear(r.Header) // it is not needed while the response waits for the client
+	clear(r.Header) // the header is not needed while the response waits for the client
 	exchange.Reject(e, rejected.Status, rejected.Reason)
 	e.Finish()
 	return false
 }
 
-// admitStream is admit for an HTTP/2 request, which shares its connection with other requests. size is the size of the request's header in
-// bytes.
+// admitStream does the work of admit for an HTTP/2 request, which shares its connection with other requests. size is the size of the
+// request header in bytes.
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
-	if len(r.Trailer) > 0 { // a trailer was announced, and may have any size that net/http decodes
+	if len(r.Trailer) > 0 { // the client announced a trailer, which may be as large as net/http can decode
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {
@@ -75,21 +76,21 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 		e.OverBudget = true
 		panic(http.ErrAbortHandler)
 	}
-	clear(r.Header) // it is not needed while the response waits for the client
+	clear(r.Header) // the header is not needed while the response waits for the client
 	h.exhausted(e)
 	e.Finish()
 	return false
 }
 
-// keepsMuch reports whether net/http holds much memory for a request until its handler returns, even if the header is cleared: net/http has
-// copies of some strings, a map does not shrink, and a trailer may still arrive.
+// keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared. net/http
+// copies some strings, maps do not shrink, and a trailer may still arrive.
 func keepsMuch(r *http.Request) bool {
 	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
 		len(r.Trailer) > 0
 }
 
-// admitTrailer decides whether a request is handled after its body has been read. The memory for the trailer was acquired together with the
-// memory for the header.
+// admitTrailer checks the trailer after the request body has been read, and decides whether the request is handled. The memory for the
+// trailer was reserved together with the memory for the header.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {
@@ -99,7 +100,7 @@ func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// exhausted responds to a request that the budget does not allow.
+// exhausted responds to a request for which the budget has no memory left.
 func (h *handler) exhausted(e *exchange.Exchange) {
 	h.metrics.Rejected(connection.LimitMemory)
 	e.Header().Set("Retry-After", "1")
@@ -108,7 +109,7 @@ func (h *handler) exhausted(e *exchange.Exchange) {
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }
 
-// unreadable responds to a request whose body could not be read.
+// unreadable responds to a request with a body that could not be read.
 func (h *handler) unreadable(e *exchange.Exchange, err error) {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestRequestsGiveBackWhatTheyHold sends requests that acquire bytes from the budget, over both protocols, and checks that all bytes are
+// TestRequestsGiveBackWhatTheyHold sends requests over both protocols, and checks that all bytes that they reserve from the budget are
 // released.
 func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	h := handlerOf(t)
@@ -34,8 +34,8 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestExhaustedBudget checks which requests are rejected, and how, when the budget is nearly used up. Ordinary requests must not be
-// rejected.
+// TestExhaustedBudget checks which requests are rejected when the budget is nearly used up, and which responses they get. Ordinary requests
+// must not be rejected.
 func TestExhaustedBudget(t *testing.T) {
 	h := handlerOf(t)
 	h.budget.Requests.Acquire(h.budget.Requests.Limit - 1000)

@@ -68,8 +68,8 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout begins a header over HTTP/2, and measures when the server closes the connection because the client does not
-// respond to net/http's ping.
+// TestHTTP2HeaderTimeout sends an incomplete header over HTTP/2, and does not respond to net/http's ping. It measures when the server
+// closes the connection.
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -121,7 +121,7 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 					t.Fatal(err)
 				}
 				if ping, ok := frame.(*http2.PingFrame); ok && !ping.IsAck() {
-					_ = framer.WritePing(true, ping.Data) // the client responds, but does not open the window
+					_ = framer.WritePing(true, ping.Data) // the client responds to pings, but does not open the flow-control window
 				}
 				if _, ok := frame.(*http2.RSTStreamFrame); ok {
 					break
@@ -138,8 +138,8 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 takes longer to send a long body than a response may take. If the server did not extend the deadline, net/http
-// would reset the stream.
+// TestSlowUploadOverHTTP2 takes longer to send a long body than the time limit for a response. If the server did not extend the deadline,
+// net/http would reset the stream.
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -158,7 +158,7 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestIdleHTTP2Connection checks that the deadline for headers does not end an idle connection.
+// TestIdleHTTP2Connection checks that the header deadline does not close an idle connection.
 func TestIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -173,8 +173,8 @@ func TestIdleHTTP2Connection(t *testing.T) {
 	})
 }
 
-// TestTransferEncodingWithLength checks that a connection is closed after a request that two servers might read differently, even if the
-// server does not know the header as it was sent.
+// TestTransferEncodingWithLength checks that the server closes a connection after a request that two servers might interpret differently,
+// even if the server did not see the raw header.
 func TestTransferEncodingWithLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"
@@ -192,8 +192,8 @@ func TestTransferEncodingWithLength(t *testing.T) {
 	}
 }
 
-// TestLongLineAfterBody sends a long field whose beginning arrives together with the previous body. The server must not mistake the field
-// for a request line.
+// TestLongLineAfterBody sends a long header field, the beginning of which arrives together with the previous request's body. The server
+// must not mistake the field for a request line.
 func TestLongLineAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
@@ -201,14 +201,14 @@ func TestLongLineAfterBody(t *testing.T) {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(20 * time.Millisecond) // so that each part is read separately; otherwise the test merely checks less
+		<-time.After(20 * time.Millisecond) // makes the server read each part separately; otherwise, the test checks less
 	}
 	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
 		t.Errorf("the responses are %.2000q, %v", got, err)
 	}
 }
 
-// TestAdminPortAlwaysAccepts opens more connections than the admin port keeps.
+// TestAdminPortAlwaysAccepts opens more connections than the admin port keeps open.
 func TestAdminPortAlwaysAccepts(t *testing.T) {
 	h := handlerOf(t)
 	inner := echotest.ListenLocally(t)
@@ -234,7 +234,7 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 	})
 }
 
-// TestAdminServerIsSmall checks that clients of the admin port cannot make the server hold much memory.
+// TestAdminServerIsSmall checks that clients of the admin port cannot make the server use much memory.
 func TestAdminServerIsSmall(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)

@@ -17,7 +17,7 @@ import (
 // headerCase is a request with a large header.
 type headerCase struct {
 	path   string
-	cookie int // length of the cookie
+	cookie int // the length of the cookie in bytes
 	status int
 }
 
@@ -73,7 +73,7 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byt
 	}
 }
 
-// statuses returns the status codes of a number of streams. The connection must not end.
+// statuses returns the status codes from the given number of streams. The connection must stay open meanwhile.
 func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
 	t.Helper()
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -102,7 +102,7 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 	return got
 }
 
-// TestHeadersBeyondTheDecoder checks that a header that net/http does not decode ends the connection, as documented.
+// TestHeadersBeyondTheDecoder checks that a header too large for net/http to decode ends the connection, as documented.
 func TestHeadersBeyondTheDecoder(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
@@ -133,7 +133,7 @@ func endsWithGoAway(framer *http2.Framer) bool {
 	}
 }
 
-// TestRejectedHeadersAreReported checks the metric and the log for both HTTP versions.
+// TestRejectedHeadersAreReported checks the metric and the log line for rejected headers in both HTTP versions.
 func TestRejectedHeadersAreReported(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)
@@ -150,7 +150,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	}
 }
 
-// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must contain, and a trailer that is too large.
+// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must include, and a trailer that is too large.
 func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)

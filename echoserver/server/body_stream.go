@@ -19,7 +19,7 @@ const (
 	streamBuffer = 32 << 10
 )
 
-// streamBody sends the request body back while receiving it.
+// streamBody sends the request body back while it is still being received.
 func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
@@ -48,8 +48,8 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// digestStream responds with the size and the SHA-256 of a body after it has received the whole body, because not all proxies can read and
-// write at the same time.
+// digestStream receives the whole body, and then responds with its size and SHA-256 digest. It does not respond earlier because not all
+// proxies can read and write at the same time.
 func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()
 	size, err := copyStream(digest, source, http.NewResponseController(e))
@@ -85,7 +85,7 @@ func copyStream(target io.Writer, source io.Reader, controller *http.ResponseCon
 	}
 }
 
-// abort aborts a partly sent response, so that the client does not mistake it for a complete response.
+// abort aborts a partially sent response, so that the client does not mistake it for a complete one.
 func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		h.metrics.Rejected(limitBody)

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// streamWriter is a response writer that supports streams, and records the deadlines.
+// streamWriter is a response writer that supports streaming and records the deadlines set on it.
 type streamWriter struct {
 	*httptest.ResponseRecorder
 	duplex, deadline, write error // the errors that the methods return
@@ -51,13 +51,13 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
-// isAbort reports whether a recovered value is the panic with which a handler aborts its response.
+// isAbort reports whether a recovered panic value is the one that handlers use to abort a response.
 func isAbort(recovered any) bool {
 	err, ok := recovered.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// streamed sends a body to /-/body, and returns whether the response was aborted.
+// streamed sends a body to /-/body, and reports whether the response was aborted.
 func streamed(h *handler, w http.ResponseWriter, body io.Reader, length int64) (aborted bool) {
 	defer func() { aborted = isAbort(recover()) }()
 	r := httptest.NewRequest(http.MethodPost, "/-/body", body)
@@ -121,7 +121,7 @@ func TestStreamBody(t *testing.T) {
 	}
 }
 
-// slowReader is a reader that returns one byte after each pause.
+// slowReader returns one byte at a time, each after a pause.
 type slowReader struct{ pauses []time.Duration }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -174,7 +174,7 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 	}
 }
 
-// TestStreamDigest requests the digest of bodies instead of their content.
+// TestStreamDigest requests digests of bodies instead of the bodies themselves.
 func TestStreamDigest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -188,7 +188,7 @@ func TestStreamDigest(t *testing.T) {
 	}
 }
 
-// TestExchangeUnwraps checks that a response controller can use the features of the underlying writer, such as deadlines.
+// TestExchangeUnwraps checks that a response controller can use features of the underlying writer, such as deadlines.
 func TestExchangeUnwraps(t *testing.T) {
 	w := newStreamWriter()
 	e := exchange.New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))

@@ -15,7 +15,7 @@ import (
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	// Sizes around the size that net/http treats specially (256 kB of unread body), and around this server's limits.
+	// These sizes are close to the amount of unread body that net/http treats specially (256 kB) and to this server's limits.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
 		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {
@@ -85,7 +85,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends an incomplete body. Before it sends a body over the limit, it asks for permission, as curl does.
+// TestBodiesThatAreRefused sends an incomplete body. Before it sends a body over the limit, it sends Expect: 100-continue, as curl does.
 func TestBodiesThatAreRefused(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{

@@ -10,7 +10,7 @@ import (
 )
 
 // TestComingFromAnotherEchoServer sends each request in the page's tables to the real program, and compares the response with the last
-// column of the row. The test stops curl after 2.5 s, because an event stream does not end.
+// column in that row. The test stops curl after 2.5 s, because an event stream does not end.
 func TestComingFromAnotherEchoServer(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl here")
@@ -30,7 +30,7 @@ func TestComingFromAnotherEchoServer(t *testing.T) {
 			t.Parallel()
 			command := strings.ReplaceAll(strings.Replace(row[2], "curl ", "curl -si --max-time 2.5 ", 1), "localhost:8080", address)
 			began := time.Now()
-			output, _ := exec.CommandContext(t.Context(), "bash", "-c", command).Output() // the end of an event stream is an error
+			output, _ := exec.CommandContext(t.Context(), "bash", "-c", command).Output() // curl fails when --max-time ends a stream
 			took, response := time.Since(began), strings.ReplaceAll(string(output), address, "localhost:8080")
 			if !strings.HasPrefix(response, "HTTP/") || strings.HasPrefix(response, "HTTP/1.1 400") {
 				t.Fatalf("%s: the response is %q", command, response)

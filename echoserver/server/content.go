@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// slowLength is the size, in bytes, of a response that fits into the socket buffers even if the client does not read.
+	// slowLength is the maximum size, in bytes, of a response that fits into the socket buffers even if the client does not read it.
 	slowLength = 64 << 10
-	// slowTimeout is the time limit for reading a longer response.
+	// slowTimeout is the time that a client has to read a longer response.
 	slowTimeout = 2 * time.Minute
-	// copyBuffer is the size, in bytes, of the buffer from which io.Copy writes a longer text.
+	// copyBuffer is the size, in bytes, of the buffer that io.Copy uses to write a longer text.
 	copyBuffer = 32 << 10
 )
 
@@ -29,8 +29,8 @@ type content struct {
 	policy    string // the Content-Security-Policy; empty means sandbox
 	length    int
 	source    io.Reader
-	held      int           // bytes in memory
-	text      io.ReadSeeker // only for text of a requested size; clients can request a part of it
+	held      int           // how many bytes of memory the content holds
+	text      io.ReadSeeker // set only for generated text, of which clients can request a range
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.
@@ -76,7 +76,7 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 		return
 	}
 	if c.length > slowLength {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if it fails, writing fails too
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, writing fails, too
 	}
 	if c.text != nil && status == http.StatusOK && mayHaveRange(r) {
 		http.ServeContent(w, r, "", time.Time{}, c.text)
@@ -87,14 +87,14 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// mayHaveRange reports whether net/http may evaluate the range in a request. Only GET supports ranges, and an unknown unit is ignored (RFC
-// 9110, 14.2). Several ranges would let a short request cause a long response.
+// mayHaveRange reports whether net/http may evaluate the Range header in a request. Only GET supports ranges, and an unknown unit is
+// ignored (RFC 9110, 14.2). Multiple ranges are ignored, because a short request with many ranges could cause a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
 }
 
-// filler is endless text.
+// filler generates endless text.
 type filler struct{}
 
 // ReadAt implements io.ReaderAt. It never fails.
@@ -110,8 +110,8 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns the maximum memory, in bytes, that a response can take in addition to the memory that the request's cost includes.
-// Text of a given size is copied from a buffer.
+// worstResponse returns the maximum memory, in bytes, that a response can use in addition to the memory included in the cost of the
+// request. Generated text needs only a copy buffer.
 func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRanges requests parts of a 100-byte response.
+// TestRanges requests ranges of a 100-byte response.
 func TestRanges(t *testing.T) {
 	h := handlerOf(t)
 	whole := echotest.Record(h, "/?echo.size=100").Body.String()
@@ -30,7 +30,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoRanges requests parts of responses that do not support ranges.
+// TestNoRanges sends range requests for responses that do not support ranges.
 func TestNoRanges(t *testing.T) {
 	h := handlerOf(t)
 	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRefusedHeaders tries to set each header that a request must not set, using a query parameter and a header, in several spellings. It
-// also tries to set the headers that belong to the connection as a default.
+// TestRefusedHeaders tries to set each header that a request must not set, in several spellings, with a query parameter and with a header.
+// It also tries to set connection headers as default headers.
 func TestRefusedHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{
@@ -44,7 +44,7 @@ func TestRefusedHeaders(t *testing.T) {
 	}
 }
 
-// TestSimilarHeadersAreAllowed sets headers whose names only resemble the names of rejected headers.
+// TestSimilarHeadersAreAllowed sets headers with names that are similar to the names of rejected headers.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",
@@ -73,7 +73,7 @@ func TestConformanceHeaders(t *testing.T) {
 	}
 }
 
-// TestEmptyHeaderLists sends lists without an element, as the Gateway API conformance suite's client does with most requests.
+// TestEmptyHeaderLists sends empty header lists, as the client of the Gateway API conformance suite does in most requests.
 func TestEmptyHeaderLists(t *testing.T) {
 	for _, policy := range []string{"Safe", "Full", "None"} {
 		h := handlerOf(t, "ECHO_CONTROLS="+policy)

@@ -52,7 +52,7 @@ func TestControlsPolicies(t *testing.T) {
 	}
 }
 
-// TestCaching sends requests to a server whose default headers let caches store its responses.
+// TestCaching sends requests to a server with default headers that let caches store its responses.
 func TestCaching(t *testing.T) {
 	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},` +
 		`{"name":"X-B","value":"1"}]`
@@ -94,7 +94,8 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestVary checks that Vary lists each header that controls the response, so that a cache cannot serve the response to other clients.
+// TestVary checks that Vary lists each request header that controls the response, so that a cache does not serve the response for other
+// requests.
 func TestVary(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
@@ -141,7 +142,7 @@ func TestSetHeadersAreLimited(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreShort sends values of 60 KiB, which the response must not repeat.
+// TestRefusalsAreShort sends 60 KiB values, which the error responses must not repeat.
 func TestRefusalsAreShort(t *testing.T) {
 	h, long := handlerOf(t), strings.Repeat("\x01", 20<<10)
 	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}},

@@ -20,7 +20,7 @@ func TestControls(t *testing.T) {
 		headers []string
 		status  int
 		applied string
-		want    map[string]string // headers; a header with an empty value must be missing
+		want    map[string]string // the expected headers; an empty value means that the header must be missing
 	}{
 		"none":                  {nil, "/?echo=1&xecho.status=500", nil, 200, "", nil},
 		"status by query":       {nil, "/?echo.status=503", nil, 503, "status=503", nil},
@@ -108,7 +108,7 @@ func TestControlsRefused(t *testing.T) {
 		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header gets %d %q", w.Code, w.Body)
 	}
-	// With 10,000 parameters, a control among them still applies. The response does not show the parsed parameters.
+	// A control among 10,000 parameters still applies, but the response does not show the parsed parameters.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
@@ -141,7 +141,8 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay: no response is better than an empty response.
+// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay. The client must then get no response, because an
+// empty one would be worse.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)

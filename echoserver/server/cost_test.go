@@ -21,7 +21,7 @@ import (
 const (
 	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
 	maxCost = 20
-	// costRequests is the number of requests that are measured.
+	// costRequests is the number of requests in each measurement.
 	costRequests = 200
 )
 
@@ -46,7 +46,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
-	for range 5 { // the machine may be busy: a ratio counts as too high only if it is too high in every round
+	for range 5 { // because the machine may be busy, the test fails only if a ratio is too high in every round
 		if ratio <= maxCost {
 			break
 		}
@@ -58,8 +58,8 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests whose fields take 95 % of the limit, or 95 % of the size that net/http decodes. Handling
-// them takes more than linear time, or did so in the past, or their response is large.
+// hostileHeaders returns requests with header fields that take up 95 % of the limit, or 95 % of the size that net/http decodes. These
+// requests take more than linear time to handle (now or in the past), or their response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -81,8 +81,8 @@ func hostileHeaders(limit int) map[string]string {
 	}
 }
 
-// hostileRequests returns requests of at most 64 KiB, without long fields. Handling them takes more than linear time, or did so
-// in the past, or their response is large.
+// hostileRequests returns requests of at most 64 KiB, without long header fields. These requests take more than linear time to handle (now
+// or in the past), or their response is large.
 func hostileRequests() map[string]string {
 	header := func(fields ...string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\n"
@@ -131,10 +131,10 @@ func hostileRequests() map[string]string {
 	}
 }
 
-// costRatio measures a request and a plain request alternately.
+// costRatio alternates between measuring a request and measuring a plain request, and returns the ratio.
 func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	t.Helper()
-	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine would distort its measurement more
+	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine distorts its measurement more
 	var plainTime, requestTime time.Duration
 	for range rounds {
 		plainTime += cpuTime(t, p, plain, more*costRequests/rounds)
@@ -172,11 +172,11 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 	return processTime(t, p) - before
 }
 
-// processTime reads the program's CPU time from its CPU clock. The figures in /proc/PID/stat are estimates from samples, which can be off
-// by a large factor when the machine is busy.
+// processTime reads the program's CPU time from its CPU clock. The times in /proc/PID/stat are estimates based on samples, and can be far
+// off when the machine is busy.
 func processTime(t *testing.T, p *process) time.Duration {
 	t.Helper()
-	const scheduled = 2 // the scheduler's clock among a process's clocks: clock_getcpuclockid(3)
+	const scheduled = 2 // the number of the scheduler's clock among the clocks of a process: clock_getcpuclockid(3)
 	var now unix.Timespec
 	if err := unix.ClockGettime(int32(^p.command.Process.Pid<<3|scheduled), &now); err != nil {
 		t.Fatal(err)

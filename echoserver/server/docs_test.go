@@ -15,7 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// documentedSection returns the commands in a section of a page, with the output that the page shows. The commands need curl and jq.
+// documentedSection returns the commands in a section of a page, and the output that the page shows for each. The commands require curl and
+// jq.
 func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	t.Helper()
 	for _, program := range []string{"curl", "jq"} {
@@ -37,14 +38,14 @@ func (p *process) bash(command string) (string, error) {
 	return string(output), err
 }
 
-// TestFaultsOfTheDocumentation runs the commands in a section of the documentation against the real program, and compares their output.
-// Some commands start the server with an environment variable.
+// TestFaultsOfTheDocumentation runs the commands in a section of the documentation against the real program, and compares their output with
+// the documented output. Some commands set an environment variable to start the server.
 func TestFaultsOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
 	if len(steps) != 10 {
 		t.Errorf("%d commands are found", len(steps))
 	}
-	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints, which are random
+	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints vary
 	p := start(t)
 	for _, step := range steps {
 		if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
@@ -59,7 +60,8 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestResponseOfTheDocumentation runs the commands in the sections about the response, and looks for the output that the sections show.
+// TestResponseOfTheDocumentation runs the commands in the sections about the response, and checks that the output contains what the
+// sections show.
 func TestResponseOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
 	if len(steps) != 3 {
@@ -76,7 +78,8 @@ func TestResponseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestTLSOfTheDocumentation runs the command in a section of the documentation against the real program, and compares its output.
+// TestTLSOfTheDocumentation runs the command in a section of the documentation against the real program, and compares its output with the
+// documented output.
 func TestTLSOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")
 	if len(steps) != 1 {
@@ -90,7 +93,7 @@ func TestTLSOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := exec.Command("bash", "-c", strings.ReplaceAll(steps[0].Commands, "8443", port))
-	run.Dir = volume.Folder // with ca.crt
+	run.Dir = volume.Folder // the directory that contains ca.crt
 	if output, err := run.CombinedOutput(); err != nil || string(output) != steps[0].Output {
 		t.Errorf("%s: %v, got %s", steps[0].Commands, err, output)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// echo responds with a description of the request, or as the request's controls specify. It reads the body before it responds, because
-// net/http drops the rest of the body afterwards.
+// echo responds with a description of the request, or with the response that the request's controls specify. It reads the body first,
+// because net/http drops any unread part of the body once the response begins.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	e.Header()["Vary"] = h.vary
 	body, err := exchange.ReadBody(e, r)
-	if time.Since(e.Began) > time.Second { // the time limit for the response starts when the request is complete
-		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if it fails, writing fails too
+	if time.Since(e.Began) > time.Second { // the time limit for the response applies from the end of the request
+		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if this fails, writing fails, too
 	}
 	if err != nil {
 		h.unreadable(e, err)
@@ -45,7 +45,6 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// respond writes the response.
 func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) {
 	worst := worstResponse(e, r, body, desired.Size)
 	if worst > 0 && !e.Acquire(worst) {
@@ -66,7 +65,7 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	}
 	desired.SetHeaders(header)
 	if desired.EarlyHints && r.ProtoAtLeast(1, 1) {
-		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // 103 is not the final status of the exchange
+		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // status 103 must not be recorded as the final status
 	}
 	if desired.Connection == controls.ConnectionTruncate {
 		content.truncate(e, r, desired.StatusOrOK())
@@ -75,8 +74,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// delay waits for the delay. It returns false if too many responses are delayed. If the client disconnects, it aborts the response: a
-// client that has closed only its sending side would mistake an empty response for a valid one.
+// delay waits until the requested delay has passed. It returns false if too many responses are already delayed. If the client disconnects,
+// delay aborts the response, because a client that closed only its sending side would accept an empty response as valid.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
@@ -93,8 +92,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// echoHandshake returns a WebSocket handshake's echo in JSON if the handshake requests one, and the size of the memory that was acquired
-// for it. It returns false if it has rejected the handshake.
+// echoHandshake returns the echo of a WebSocket handshake as JSON if the handshake requests an echo, and the amount of memory reserved for
+// that echo. It returns false if it rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {
@@ -117,15 +116,15 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
 }
 
-// isSameOrigin reports whether a handshake comes from one of this server's pages or from no page. Browsers let a page of any origin read a
-// WebSocket's messages, but not the responses to other requests.
+// isSameOrigin reports whether a handshake comes from one of this server's pages, or does not come from a page at all. Browsers let pages
+// from any origin read WebSocket messages, but not the responses to other requests.
 func isSameOrigin(r *http.Request) bool {
 	origin, err := url.Parse(r.Header.Get("Origin"))
 	return err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 }
 
-// logHandshake logs a WebSocket request at debug level, with its echo: a proxy may have removed the headers that make it a handshake. If
-// there is no memory for the line, it logs nothing.
+// logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake
+// requires. If there is not enough memory for the line, logHandshake logs nothing.
 func (h *handler) logHandshake(e *exchange.Exchange, r *http.Request) {
 	if !h.log.Enabled(r.Context(), slog.LevelDebug) {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestIdentityOff checks that no format reveals where the server runs.
+// TestIdentityOff checks that without identity, no response format reveals where the server runs.
 func TestIdentityOff(t *testing.T) {
 	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
 		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
@@ -57,7 +57,7 @@ func TestRedactedCopies(t *testing.T) {
 	}
 }
 
-// TestClientChain sends requests over real connections from 127.0.0.1.
+// TestClientChain checks the chain of client addresses in responses to requests from 127.0.0.1 over real connections.
 func TestClientChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string
@@ -89,7 +89,7 @@ func TestClientChain(t *testing.T) {
 	}
 }
 
-// TestProxiesAreHidden sends requests from 192.0.2.1: a response shows a client's address only if a trusted proxy reports it.
+// TestProxiesAreHidden sends requests from 192.0.2.1. A response must show a client's address only if a trusted proxy reports that address.
 func TestProxiesAreHidden(t *testing.T) {
 	for name, c := range map[string]struct{ trusted, forwarded, want string }{
 		"no trusted proxy":             {"", "10.0.0.1", ""},

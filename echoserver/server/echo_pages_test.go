@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestPagesAreServed compares the pages with the files, and their policies with the headers.
+// TestPagesAreServed compares the served pages with their source files, and the policies in the pages with the policies in the headers.
 func TestPagesAreServed(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -34,7 +34,7 @@ func TestPagesAreServed(t *testing.T) {
 	}
 }
 
-// documentOf returns a page's document.
+// documentOf returns the source file of a page.
 func documentOf(t *testing.T, name string) string {
 	t.Helper()
 	document, err := os.ReadFile("../describe/" + name)
@@ -44,7 +44,7 @@ func documentOf(t *testing.T, name string) string {
 	return string(document)
 }
 
-// dataOf returns the data in the page that describes a request, or false if it is another page.
+// dataOf returns the data embedded in a page that describes a request, or false for any other page.
 func dataOf(t *testing.T, page string) (string, bool) {
 	t.Helper()
 	const begin = `id="data">`

@@ -124,7 +124,7 @@ func TestIndentation(t *testing.T) {
 	}
 }
 
-// TestTextOfRequest checks the whole text for requests with a body.
+// TestTextOfRequest checks the complete text response to requests with a body.
 func TestTextOfRequest(t *testing.T) {
 	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
 		"ECHO_INFO_COLOR=blue"))

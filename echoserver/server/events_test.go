@@ -67,7 +67,7 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	echotest.Until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
 }
 
-// TestEventsComeEachSecond reads the stream for a few seconds and then stops reading: the server gives up after 30 s.
+// TestEventsComeEachSecond reads the stream for a few seconds and then stops reading. The server must end the stream after 30 s.
 func TestEventsComeEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -89,7 +89,7 @@ func TestEventsComeEachSecond(t *testing.T) {
 				number++
 			}
 		}
-		<-time.After(30*time.Second + time.Second - 1) // the time limit starts at the next event
+		<-time.After(30*time.Second + time.Second - 1) // the time limit starts when the next event is sent
 		if h.metrics.inFlight.Load() != 1 {
 			t.Error("the server does not wait until the client reads")
 		}

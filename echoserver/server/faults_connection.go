@@ -8,18 +8,19 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// resetConnection resets a request's connection. With HTTP/1.1, it resets the TCP connection; with HTTP/2, only the request's stream.
+// resetConnection resets the connection of a request. With HTTP/1.1, it resets the TCP connection. With HTTP/2, it resets only the
+// request's stream.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
 		_ = c.SendReset() // fails only if the client has disconnected
 	}
-	panic(http.ErrAbortHandler) // makes net/http close the connection, or reset the stream
+	panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream
 }
 
-// truncatedWriter is a response writer that stops too early.
+// truncatedWriter is a response writer that drops everything after a given number of bytes.
 type truncatedWriter struct {
 	*exchange.Exchange
-	left int // in bytes
+	left int // how many bytes it still writes
 }
 
 // Write implements http.ResponseWriter.
@@ -35,9 +36,9 @@ func (t *truncatedWriter) Write(data []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
 
-// truncate writes the headers and the first half of a response, and aborts the rest.
+// truncate writes the headers and the first half of a response, and then aborts the response.
 func (c *content) truncate(e *exchange.Exchange, r *http.Request, status int) {
 	c.write(&truncatedWriter{Exchange: e, left: c.length / 2}, r, status)
 	_ = http.NewResponseController(e).Flush() // the client may have disconnected
-	panic(http.ErrAbortHandler)               // makes net/http close the connection, or reset the stream
+	panic(http.ErrAbortHandler)               // makes net/http close the connection or reset the stream
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestConnectionReset resets connections of both protocols, because of a request and because of the settings. The connections of other
-// clients stay open.
+// TestConnectionReset checks that a request or a setting can cause a connection reset in both protocols. Connections from other clients
+// must stay open.
 func TestConnectionReset(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
@@ -44,7 +44,8 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// TestConnectionResetIsNoEnd checks that the real program, whose listener wraps connections, resets a connection instead of closing it.
+// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, even though its listener wraps
+// connections.
 func TestConnectionResetIsNoEnd(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
 	connection := echotest.Dial(t, p.url)
@@ -56,7 +57,7 @@ func TestConnectionResetIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponses compares the received part with the announced length.
+// TestTruncatedResponses compares the size of the received part with the announced length.
 func TestTruncatedResponses(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_CONTROLS=Full"))
 	for proto, client := range echotest.Clients(t) {

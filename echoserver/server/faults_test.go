@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// rolls returns a function that returns these numbers in turn instead of random numbers.
+// rolls returns a function that returns the given numbers in turn, to replace the random numbers.
 func rolls(numbers ...int64) func(int64) int64 {
 	next := 0
 	return func(int64) int64 {
@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 		faults  string
 		rolls   []int64
 		targets []string
-		want    []string // status codes and applied controls
+		want    []string // the expected status codes and applied controls
 	}{
 		"a percentage": {a, []int64{29, 30, 0, 99}, []string{"/", "/", "/", "/"},
 			[]string{"503 status=503, fault=0", "200 ", "503 status=503, fault=0", "200 "}},
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultDelays measures delays using the bubble's clock.
+// TestFaultDelays measures delays with the fake clock of the synctest bubble.
 func TestFaultDelays(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults, target string
@@ -99,7 +99,7 @@ func TestFaultDelays(t *testing.T) {
 	}
 }
 
-// TestFaultDelaysAreBounded checks that the limit for waiting responses includes responses that a fault delays.
+// TestFaultDelaysAreBounded checks that responses delayed by a fault count toward the limit for delayed responses.
 func TestFaultDelaysAreBounded(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_FAULTS=[{"delayMilliseconds":30000}]`)
 	h.delays.Waiting.Store(exchange.MaxWaiting)

@@ -19,9 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a string and reads nothing. It writes a little at a time and then yields to other goroutines. A
-// thousand goroutines that write megabytes without a pause would occupy the processors, and the test could not send its requests and probes
-// in time.
+// writes returns a function that writes a string and reads nothing. The function writes small pieces, and yields to other goroutines after
+// each. If a thousand goroutines wrote megabytes without yielding, the test could not send its own requests and probes in time.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -46,7 +45,7 @@ func manyPings() string {
 	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(echotest.Payload(125)), 1000)
 }
 
-// streamKind determines how an HTTP/2 request continues after its header.
+// streamKind specifies what an HTTP/2 request sends after its header.
 type streamKind int
 
 const (
@@ -55,16 +54,16 @@ const (
 	withoutWindow
 )
 
-// overHTTP2 returns a function that begins HTTP/2 requests on a connection.
+// overHTTP2 returns a function that starts HTTP/2 requests on a connection.
 func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.Conn) error {
 	var body []byte
 	if kind == withBody {
-		body = []byte(echotest.Payload(600)) // all fit into the window of a connection
+		body = []byte(echotest.Payload(600)) // the bodies of all requests fit into the connection's flow-control window
 	}
 	return overHTTP2Body(method, path, kind, body, fields...)
 }
 
-// overHTTP2Body is overHTTP2 for requests with a body.
+// overHTTP2Body is like overHTTP2, but for requests with a body.
 func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...string) func(net.Conn) error {
 	return framing(kind, func(framer *http2.Framer) error {
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
@@ -83,19 +82,19 @@ func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...
 	})
 }
 
-// framing returns a function that begins an HTTP/2 connection, discards all received data, and sends frames.
+// framing returns a function that starts an HTTP/2 connection, discards all data that it receives, and sends frames.
 func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		framer, err := greet(connection, kind)
 		if err != nil {
 			return err
 		}
-		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+		go func() { _, _ = io.Copy(io.Discard, connection) }() // runs until the connection is closed
 		return write(framer)
 	}
 }
 
-// greet begins an HTTP/2 connection.
+// greet starts an HTTP/2 connection by sending the client preface.
 func greet(connection net.Conn, kind streamKind) (*http2.Framer, error) {
 	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
 		return nil, err
@@ -112,12 +111,12 @@ func headerBlock(method, path string, fields ...string) []byte {
 	return headerBlockTo("a", method, path, fields...)
 }
 
-// headerBlockTo is headerBlock with a given authority.
+// headerBlockTo is like headerBlock, but with the given authority.
 func headerBlockTo(authority, method, path string, fields ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{{":method", method}, {":path", path}, {":scheme", "http"}, {":authority", authority}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1], Sensitive: true}) // a buffer never fails
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1], Sensitive: true}) // writing to a buffer never fails
 	}
 	for i := 0; i < len(fields); i += 2 {
 		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1], Sensitive: true})
@@ -125,7 +124,7 @@ func headerBlockTo(authority, method, path string, fields ...string) []byte {
 	return block.Bytes()
 }
 
-// writeHeader writes a header in frames of a size that every server accepts.
+// writeHeader writes a header in frames that are small enough for every server.
 func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
 	first := min(len(block), maxFrame)
 	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
@@ -138,7 +137,7 @@ func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, e
 	return err
 }
 
-// incompleteHTTP2Header returns a function that begins a header and never ends it. The last byte of the last field is missing.
+// incompleteHTTP2Header returns a function that sends a header without the last byte of its last field, and never completes it.
 func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		block := headerBlock("GET", "/", fields...)
@@ -146,15 +145,15 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	})
 }
 
-// manyFields returns a number of fields with a given total size.
+// manyFields returns the given number of fields with the given total size.
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
-		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 bytes for each field
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK counts 32 bytes more for each field
 	}
 	return fields
 }
 
-// listedFields returns fields whose values are not UTF-8, with about the given total size.
+// listedFields returns fields with about the given total size and with values that are not UTF-8.
 func listedFields(number, size int) (fields []string) {
 	for i := range number {
 		fields = append(fields, "x-"+strconv.Itoa(i), strings.Repeat("\xff", size/number-10))
@@ -162,7 +161,8 @@ func listedFields(number, size int) (fields []string) {
 	return fields
 }
 
-// tinyFields returns fields with distinct names of three bytes and without values: a map of these fields is much larger than the sent data.
+// tinyFields returns fields with unique three-byte names and without values. A map of these fields is much larger than the data that is
+// sent.
 func tinyFields(number int) (fields []string) {
 	for i := range number {
 		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
@@ -170,8 +170,8 @@ func tinyFields(number int) (fields []string) {
 	return fields
 }
 
-// resets returns a function that begins requests and resets them as fast as the server reads. net/http queues requests whose handlers have
-// not yet returned.
+// resets returns a function that starts requests and resets them as fast as the server reads. net/http queues new requests while the
+// handlers for reset requests have not returned.
 func resets(block []byte) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		for id := uint32(1); ; id += 2 {
@@ -182,7 +182,7 @@ func resets(block []byte) func(net.Conn) error {
 	})
 }
 
-// withTrailer returns a function that sends requests with a trailer of a given size. The responses are delayed.
+// withTrailer returns a function that sends requests with a trailer of the given size and a delayed response.
 func withTrailer(size int) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		var trailer bytes.Buffer
@@ -199,7 +199,7 @@ func withTrailer(size int) func(net.Conn) error {
 	})
 }
 
-// longFrame sends nearly all of a frame of the maximum length.
+// longFrame announces a frame of the maximum length, and sends only part of the frame.
 func longFrame(connection net.Conn) error {
 	if _, err := greet(connection, complete); err != nil {
 		return err
@@ -220,7 +220,8 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that begins calls. Each call sends a message as fast as the server accepts it, and then sends nothing.
+// grpcStreams returns a function that starts gRPC calls. Each call sends one message as fast as the server accepts it, and then stays open
+// without sending more.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := clientOver(connection)
@@ -240,13 +241,13 @@ func grpcStreams(method string, streams int, message []byte) func(net.Conn) erro
 	}
 }
 
-// clientOver returns a client that sends all requests over one HTTP/2 connection.
+// clientOver returns a client that sends all requests over a single HTTP/2 connection.
 func clientOver(connection net.Conn) *http.Transport {
 	return &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a body that never ends. Reading the body yields to other goroutines, as the functions from writes do.
+// stalledBody is a request body that never ends. Each read yields to other goroutines, as the functions that writes returns do.
 type stalledBody struct {
 	io.Reader
 	io.Closer

@@ -21,12 +21,12 @@ import (
 const (
 	// containerMemory is the default memory limit of an Echo's pods, in MiB.
 	containerMemory = 64
-	// floodTime is the duration of a flood.
+	// floodTime is how long each flood lasts.
 	floodTime = 3 * time.Second
 )
 
-// TestFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit, and serve
-// another client and probes throughout.
+// TestFloods floods the real program with requests that could exhaust its memory. During the floods, the program must stay below the memory
+// limit and must continue to serve another client and probes.
 func TestFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -41,8 +41,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog floods the program while nothing reads the log: requests wait until their log lines are written, and are
-// accounted for until then.
+// TestFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written, and their
+// memory counts toward the budget until then.
 func TestFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -67,7 +67,7 @@ func startFlooded(t *testing.T, environ ...string) *process {
 	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
 }
 
-// clientFlood describes what many connections do at the same time.
+// clientFlood describes what each of many concurrent connections does.
 type clientFlood struct {
 	connections int
 	open        func(net.Conn) error
@@ -119,8 +119,8 @@ func floods() map[string]clientFlood {
 	}
 }
 
-// headerFloods returns floods with headers near the limit, and with headers near the size that net/http decodes before the handler rejects
-// them.
+// headerFloods returns floods with two sizes of headers: close to the limit, and close to the maximum that net/http decodes before the
+// handler can reject them.
 func headerFloods(limit int) map[string]clientFlood {
 	allowed, decoded := limit*95/100, connection.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
@@ -166,7 +166,7 @@ func headerFloods(limit int) map[string]clientFlood {
 	}
 }
 
-// flood opens connections for some time, and returns the program's peak resident memory.
+// flood keeps opening connections for floodTime, and returns the program's peak resident memory.
 func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -180,7 +180,7 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 			}
 			defer func() { _ = connection.Close() }()
 			_ = connection.SetDeadline(time.Now().Add(floodTime))
-			_ = open(connection) // the server may close it
+			_ = open(connection) // the server may close the connection
 			<-ended
 		})
 	}
@@ -195,8 +195,8 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
-// ordinaryClients sends requests and probes until the returned function is called. That function returns the number of served requests. No
-// request or probe may fail.
+// ordinaryClients sends requests and probes until the returned function is called. The returned function returns the number of requests
+// that were served. The test fails if a request or a probe fails.
 func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -223,7 +223,7 @@ func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 			served.Add(1)
 		}
 	}
-	for _, client := range echotest.Clients(t) { // with separate connections, which are open before the flood
+	for _, client := range echotest.Clients(t) { // each client has its own connection, which it opens before the flood
 		_ = echotest.Send(t, client, http.MethodGet, p.url, "")
 		all.Go(func() { ask(p.url, client) })
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that a stopping server ends streams with a status, and ends delays early.
+// TestGRPCOfTheEnd checks that when the server stops, it ends streams with a status and cuts delays short.
 func TestGRPCOfTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -87,7 +87,7 @@ func TestGRPCTimeouts(t *testing.T) {
 	}
 }
 
-// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send a message that no longer matters.
+// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send the message of a call that was already rejected.
 func TestCallThatIsRejectedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -100,8 +100,8 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	})
 }
 
-// TestGRPCClientThatDoesNotRead checks that a response ends if the client does not read it, and that a stream does not end if it is merely
-// idle.
+// TestGRPCClientThatDoesNotRead checks that the server ends a response that the client does not read, but does not end a stream that is
+// merely idle.
 func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -148,7 +148,7 @@ func TestSlowStream(t *testing.T) {
 			if _, err := call.body.Write(part); err != nil {
 				t.Fatal(err)
 			}
-			<-time.After(messageTimeout - time.Second) // while the response waits, after the second part
+			<-time.After(messageTimeout - time.Second) // while the response waits after its second part
 		}
 		if got := call.receive(t); len(got) < 2*window {
 			t.Errorf("the response has %d bytes", len(got))
@@ -162,7 +162,7 @@ func TestSlowStream(t *testing.T) {
 	})
 }
 
-// TestWatch checks that a status is sent immediately, and again when it changes.
+// TestWatch checks that Watch sends the status immediately, and again when the status changes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -198,7 +198,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestGRPCDelays checks that the limit for delayed requests applies to calls.
+// TestGRPCDelays checks that the limit for delayed requests also applies to gRPC calls.
 func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.delays.Waiting.Store(exchange.MaxWaiting)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// The limits in package grpc, and the memory that a call holds.
+// These constants repeat the limits in the grpc package and the memory that a call holds.
 const (
 	grpcType             = "application/grpc"
 	grpcWebType          = "application/grpc-web"
@@ -41,12 +41,12 @@ const (
 	gatewayAPI     = grpcecho.GrpcEchoEchoProcedure
 )
 
-// prefixed returns a gRPC message with its prefix, as it is sent.
+// prefixed returns a gRPC message with its length prefix.
 func prefixed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// sentMessage returns a message as gRPC sends it.
+// sentMessage returns a message in the wire format of gRPC.
 func sentMessage(t testing.TB, message proto.Message) []byte {
 	t.Helper()
 	data, err := proto.Marshal(message)
@@ -56,37 +56,37 @@ func sentMessage(t testing.TB, message proto.Message) []byte {
 	return prefixed(string(data))
 }
 
-// echoRequest returns an EchoRequest with a message as gRPC sends it.
+// echoRequest returns an EchoRequest with the given message, in the wire format of gRPC.
 func echoRequest(t testing.TB, message string) []byte {
 	t.Helper()
 	return sentMessage(t, &echov1.EchoRequest{Message: message})
 }
 
-// calling is a gRPC call in progress, as the client sees it.
+// calling is the client's side of a gRPC call in progress.
 type calling struct {
 	echotest.Reply
 	body *io.PipeWriter
 }
 
-// begin begins a call in which the client may send more messages. It waits for the response's headers, which the server sends with a first
-// message or at the end.
+// begin starts a call in which the client may send more messages. It waits for the response headers, which the server sends with its first
+// message or at the end of the call.
 func begin(t *testing.T, client *http.Client, url string, first []byte, headers ...string) *calling {
 	t.Helper()
 	reader, writer := io.Pipe()
-	go func() { _, _ = writer.Write(first) }() // the call may end earlier
+	go func() { _, _ = writer.Write(first) }() // the call may end before the write
 	t.Cleanup(func() { _ = writer.Close() })
 	c := post(t, client, url, reader, headers...)
 	c.body = writer
 	return c
 }
 
-// listen begins a call in which the client sends one message.
+// listen starts a call in which the client sends one message.
 func listen(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) *calling {
 	t.Helper()
 	return post(t, client, url, bytes.NewReader(sent), headers...)
 }
 
-// post sends a gRPC request.
+// post sends a gRPC request and returns its response.
 func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
 	t.Helper()
 	if !slices.Contains(headers, "Content-Type") {
@@ -95,7 +95,7 @@ func post(t *testing.T, client *http.Client, url string, body io.Reader, headers
 	return &calling{Reply: echotest.Open(t, client, http.MethodPost, url, body, headers...)}
 }
 
-// receive returns the next message, or nil at the end.
+// receive returns the next message, or nil at the end of the response.
 func (c *calling) receive(t *testing.T) []byte {
 	t.Helper()
 	var prefix [prefixSize]byte
@@ -129,7 +129,7 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 	return c.status(t), response
 }
 
-// http2InMemory returns an HTTP/2 client for a server in memory. The client does not read ahead.
+// http2InMemory returns an HTTP/2 client for a server that is reached through an in-memory listener. The client does not read ahead.
 func http2InMemory(t *testing.T, listener *echotest.MemoryListener) *http.Client {
 	transport := &http.Transport{Protocols: echotest.OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}

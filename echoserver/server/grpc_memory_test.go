@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestCallMemory checks how much of the budget a call's messages acquire, and when they release it.
+// TestCallMemory checks how much of the memory budget is reserved for a call's messages, and when the memory is released.
 func TestCallMemory(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
 	h := handlerOf(t)
@@ -41,7 +41,7 @@ func TestCallMemory(t *testing.T) {
 	echotest.Until(t, "the call is released", func() bool { return used() == 0 })
 }
 
-// TestCallsWithoutMemory checks calls that the budget does not allow.
+// TestCallsWithoutMemory checks that calls are rejected if the budget has too little memory for them.
 func TestCallsWithoutMemory(t *testing.T) {
 	large, short := echotest.Payload(100_000), "hello"
 	for name, c := range map[string]struct {
@@ -71,7 +71,8 @@ func TestCallsWithoutMemory(t *testing.T) {
 	}
 }
 
-// FuzzCall sends arbitrary data to the methods. In every case, all memory is released, and the response is bounded and contains no secrets.
+// FuzzCall sends arbitrary data to the gRPC methods. In every case, all memory must be released, and the response must be bounded and must
+// not contain secrets.
 func FuzzCall(f *testing.F) {
 	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
 		healthCheckProcedure, reflectionPath}

@@ -26,7 +26,7 @@ type callCounts struct {
 	counts map[string]int
 }
 
-// countCalls makes a handler count its calls.
+// countCalls makes a handler count its calls, and returns the counts.
 func countCalls(h *handler) *callCounts {
 	c := &callCounts{Metrics: h.calls.Metrics, counts: map[string]int{}}
 	h.calls.Metrics = c
@@ -47,14 +47,14 @@ func (c *callCounts) Called(method, status string) {
 // Rejected implements Metrics.
 func (c *callCounts) Rejected(reason string) { c.count("limit " + reason) }
 
-// all returns the nonzero counts in sorted order.
+// all returns all nonzero counts in sorted order.
 func (c *callCounts) all() []string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are calls. All other requests are echoed.
+// TestCallTypes checks which requests are treated as gRPC calls. All other requests are echoed.
 func TestCallTypes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
@@ -85,7 +85,7 @@ func TestCallTypes(t *testing.T) {
 	}
 }
 
-// TestGRPCStatus checks the responses to requests that grpc-go's client does not send.
+// TestGRPCStatus checks the responses to requests that the grpc-go client would never send.
 func TestGRPCStatus(t *testing.T) {
 	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
@@ -94,7 +94,7 @@ func TestGRPCStatus(t *testing.T) {
 		path    string
 		sent    string
 		headers []string
-		want    string // a prefix of the status
+		want    string // the expected prefix of the status
 	}{
 		"no message":              {unaryPath, "", nil, "12 unary request has zero messages"},
 		"compressed":              {unaryPath, "\x01" + hello[1:], nil, "13 protocol error: sent compressed message"},
@@ -135,7 +135,7 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks the codes that are counted, even if Connect rejects a request before a service handles it.
+// TestCallsAreCounted checks which status codes are counted, even for requests that Connect rejects before a service handles them.
 func TestCallsAreCounted(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)
@@ -157,7 +157,7 @@ func TestCallsAreCounted(t *testing.T) {
 		"Connect, a stream as none":   {unaryPath, stream, "", nil, nil},
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
-		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not over HTTP/1.1
+		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not supported over HTTP/1.1
 		"gRPC-Web":                    {unaryPath, web, string(prefixed("{}")), nil, []string{"Unary OK"}},
 		"gRPC-Web, not JSON":          {unaryPath, web, string(prefixed("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
 		"gRPC-Web, no message":        {unaryPath, web, "", nil, []string{"Unary UNIMPLEMENTED"}},
@@ -178,7 +178,7 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// TestJSONErrorsAreShort checks that an error does not contain the whole message.
+// TestJSONErrorsAreShort checks that an error about invalid JSON does not contain the whole message.
 func TestJSONErrorsAreShort(t *testing.T) {
 	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath,
 		`"`+strings.Repeat("<", 100_000)+`"`, "Content-Type", "application/json", "Connect-Protocol-Version", "1")
@@ -188,7 +188,7 @@ func TestJSONErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestCallDescription checks that a response shows neither secrets nor, without identity, the pod.
+// TestCallDescription checks that a response does not show secrets, and does not show the pod if identity is disabled.
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// handler serves the requests to the HTTP port.
+// handler serves requests to the public ports.
 type handler struct {
 	Settings
 	describer *describe.Describer
@@ -27,9 +27,9 @@ type handler struct {
 	pages     describe.Pages
 	delays    *exchange.Delays
 	budget    *connection.Budget
-	vary      []string // the value of Vary, shared by all responses
+	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
-	// attempts counts the requests with the same nonce.
+	// attempts counts the requests that had the same nonce.
 	attempts  *controls.Counts
 	calls     *grpc.Handler
 	webSocket *websocket.Handler
@@ -62,17 +62,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	target := routeOf(routedPath(r.URL))
 	h.metrics.began()
-	defer func() { // even if the response is aborted
+	defer func() { // runs even if the response is aborted
 		h.metrics.ended(listenerOf(r), r, e.StatusOrOK(), time.Since(e.Began))
 		if !e.OverBudget && !target.isProbe() && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
-		e.End() // last, because the request stays in memory while its log line waits for earlier lines
+		e.End() // must be last, because the request stays in memory while its log line waits for earlier lines
 	}()
 	exchange.SetSecurityHeaders(w.Header())
 	sign(w.Header(), r, &h.identity, h.attempts)
 	if h.life.draining.Load() {
-		w.Header().Set("Connection", "close") // so that the client's next request goes to another pod
+		w.Header().Set("Connection", "close") // makes the client's next request go to another pod
 	}
 	if h.admit(e, r) {
 		h.route(e, r, target)
@@ -80,9 +80,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route dispatches a request by its route. It does not use http.ServeMux, which would redirect paths that must be echoed.
+// route dispatches a request to the handler for its route. It does not use http.ServeMux, which redirects some paths that must be echoed.
 func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
-	if r.Method == http.MethodConnect { // any 2xx status would mean a tunnel (RFC 9110, 9.3.6)
+	if r.Method == http.MethodConnect { // any 2xx status would tell the client that a tunnel is open (RFC 9110, 9.3.6)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
@@ -118,7 +118,7 @@ func health(w http.ResponseWriter, healthy bool) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// listenerOf returns the label for a request's port.
+// listenerOf returns the metric label for the port that received a request.
 func listenerOf(r *http.Request) string {
 	if tlsserver.Of(r) != nil {
 		return "https"
@@ -126,7 +126,7 @@ func listenerOf(r *http.Request) string {
 	return "http"
 }
 
-// reserved is the prefix of the paths with a special meaning. Requests to all other paths are echoed, unless they end in a route that
+// reserved is the prefix of paths that have a special meaning. Requests to all other paths are echoed, unless the path ends in a route that
 // exists under any prefix.
 const reserved = "/-/"
 
@@ -143,8 +143,9 @@ const (
 	routeUnknown
 )
 
-// routeOf returns the route for a path. Streams exist under any prefix, so that they are reachable through an Ingress with a path. Probes
-// exist only at the root: load balancers send them without the prefix, and an application's path may have the same ending.
+// routeOf returns the route for a path. Stream routes exist under any prefix, so that they are reachable through an Ingress with a path.
+// Probe routes exist only at the root: load balancers send probes without the prefix, and a path in an application may end like a probe
+// route.
 func routeOf(path string) route {
 	switch {
 	case path == "/-/livez":
@@ -165,9 +166,9 @@ func routeOf(path string) route {
 
 func (r route) isProbe() bool { return r == routeLive || r == routeReady }
 
-// routedPath returns a URL's path for routing. An escaped slash is not a separator (RFC 3986, 2.2), so it stays escaped.
+// routedPath returns the decoded path of a URL, for routing. An escaped slash stays escaped, because it is not a separator (RFC 3986, 2.2).
 func routedPath(u *url.URL) string {
-	if u.RawPath == "" { // no character is escaped unnecessarily
+	if u.RawPath == "" { // RawPath is set only if the path has unusual escapes
 		return u.Path
 	}
 	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDelayIsExact measures how long responses are delayed, using the bubble's clock.
+// TestDelayIsExact measures how long responses are delayed, with the fake clock of the synctest bubble.
 func TestDelayIsExact(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -53,7 +53,8 @@ func TestDelayIsExact(t *testing.T) {
 	}
 }
 
-// TestDelayLimit delays one response fewer than the limit, then one more, and then checks that further responses can be delayed again.
+// TestDelayLimit delays one response fewer than the limit, then one more, and then checks that responses can be delayed again after the
+// earlier delays end.
 func TestDelayLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -80,7 +81,8 @@ func TestDelayLimit(t *testing.T) {
 	})
 }
 
-// TestDelayOfCancelledRequest cancels a request while its response is delayed: it is logged and counted with status 499, and aborted.
+// TestDelayOfCancelledRequest cancels a request while its response is delayed. The response must be aborted, and the request must be logged
+// and counted with status 499.
 func TestDelayOfCancelledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := loggedHandler(t)
@@ -107,7 +109,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 	})
 }
 
-// TestResponsesWhileDraining checks that responses ask clients to close their connections after the signal, and not before.
+// TestResponsesWhileDraining checks that responses ask clients to close their connections, but only after the signal to stop.
 func TestResponsesWhileDraining(t *testing.T) {
 	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
 		h := handlerOf(t)
@@ -133,7 +135,8 @@ func TestResponsesWhileDraining(t *testing.T) {
 	}
 }
 
-// TestOrderOfRefusals sends requests with several errors: if a response names the second error, the request must not have the first.
+// TestOrderOfRefusals sends requests with several errors. A response may name the second error only if the request does not have the first
+// one.
 func TestOrderOfRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, target string
@@ -164,7 +167,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReplaced sets headers that the server also sets, some of them several times.
+// TestHeadersAreReplaced sets headers that the server also sets. Some of them are set several times.
 func TestHeadersAreReplaced(t *testing.T) {
 	own := controls.Full.Vary()
 	h := handlerOf(t, "ECHO_CONTROLS=Full",
