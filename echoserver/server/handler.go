@@ -172,7 +172,7 @@ func routedPath(u *url.URL) string {
 		return u.Path
 	}
 	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))
-	if err != nil { // never: net/http has parsed it
+	if err != nil { // never happens, because net/http has parsed the path
 		return u.RawPath
 	}
 	return path

@@ -7,7 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHead sends HEAD wherever GET is supported: the response has the same status and type, and it ends (RFC 9110, 9.3.2).
+// TestHead sends HEAD requests wherever GET is supported. Each response must have the same status and type as for GET, and must end (RFC
+// 9110, 9.3.2).
 func TestHead(t *testing.T) {
 	h := handlerOf(t)
 	public, admin := serve(t, h).URL, serve(t, newAdmin(h.life, h.metrics)).URL
@@ -15,7 +16,7 @@ func TestHead(t *testing.T) {
 		for _, url := range []string{public + "/", public + "/a?echo.size=5", public + "/?echo.status=503", public + "/?echo.format=html",
 			public + "/-/livez", public + "/-/readyz", public + "/-/body", public + "/-/body?digest", public + "/-/ws", public + "/-/sse",
 			public + "/shop/-/sse", public + "/-/unknown", admin + "/metrics", admin + "/livez"} {
-			get := echotest.Open(t, client, http.MethodGet, url, http.NoBody) // an event stream does not end
+			get := echotest.Open(t, client, http.MethodGet, url, http.NoBody) // not read to the end, because an event stream has none
 			head := echotest.Send(t, client, http.MethodHead, url, "")
 			mediaType := head.Header.Get("Content-Type")
 			if head.StatusCode != get.StatusCode || mediaType != get.Header.Get("Content-Type") || head.Text != "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// settingsOf returns the settings that an environment specifies.
+// settingsOf returns the settings specified by environment variables.
 func settingsOf(t testing.TB, environ ...string) Settings {
 	t.Helper()
 	s, err := ParseSettings("dev", nil, environ, io.Discard)
@@ -49,7 +49,7 @@ func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedB
 	return h, log
 }
 
-// metricsOf returns the metrics of a server that does not drain.
+// metricsOf returns the metrics of a server that is not draining.
 func metricsOf(b *connection.Budget) *metrics {
 	return newMetrics("dev", b, func() bool { return false })
 }
@@ -66,7 +66,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return server
 }
 
-// boundsFor returns the default bounds for a handler's connections, with the handler's metrics and log.
+// boundsFor returns the default bounds for connections to a handler, which use the handler's metrics and log.
 func boundsFor(h http.Handler) *connection.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
@@ -83,7 +83,7 @@ func boundsOf(m *metrics) *connection.Bounds {
 		Reporter: rejections.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
-// decoded is a decoded response. The applied controls do not have their own type.
+// decoded is a decoded response, in which the applied controls are a plain map.
 type decoded struct {
 	describe.Response
 	Applied map[string]any `json:"applied"`
@@ -100,10 +100,10 @@ func decode(t testing.TB, text string) decoded {
 	return d
 }
 
-// programFolder is the directory that program created, if it was called.
+// programFolder is the directory that the function program created, or "" if program was not called.
 var programFolder string
 
-// program builds the real program, once for all tests that need it.
+// program builds the real program once for all tests that need it, and returns the path to it.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "echo-server")
 	if err != nil {
@@ -123,13 +123,13 @@ var program = sync.OnceValues(func() (string, error) {
 type process struct {
 	command     *exec.Cmd
 	url, admin  string
-	https       string // host and port, if there is one
+	https       string // the host and port for HTTPS, if it is enabled
 	log         *echotest.LockedBuffer
 	ended       chan struct{} // closed when the process has ended
 	endedStatus error
 }
 
-// start starts the real program with an environment and waits until it listens.
+// start starts the real program with the given environment variables, and waits until it listens.
 func start(t *testing.T, environ ...string) *process {
 	t.Helper()
 	path, err := program()

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// shutdownTimeout is the time limit for requests in flight after the server has stopped listening.
+// shutdownTimeout is how long requests in flight may take after the server stops listening.
 const shutdownTimeout = 20 * time.Second
 
 // lifecycle is the state of the server: serving, then draining, then ending.
 type lifecycle struct {
-	draining   atomic.Bool    // not ready, but still responding
-	notReady   chan struct{}  // closed when it begins to drain
+	draining   atomic.Bool    // the server is not ready but still responds
+	notReady   chan struct{}  // closed when the server begins to drain
 	ending     chan struct{}  // closed when the server stops accepting connections
-	webSockets sync.WaitGroup // http.Server does not wait for them
+	webSockets sync.WaitGroup // counts WebSockets, which http.Server does not wait for
 }
 
 func newLifecycle() *lifecycle {
 	return &lifecycle{notReady: make(chan struct{}), ending: make(chan struct{})}
 }
 
-// drain fails the readiness probe and continues to respond until the pod is removed from its Service's endpoints. Then it stops listening,
-// ends delays and streams, and waits for the requests in flight.
+// drain makes the readiness probe fail, and continues to respond until the pod is removed from its Service's endpoints. Then it stops
+// listening, ends delays and streams, and waits for the requests in flight.
 func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
 	log.Info("draining", "delay", delay.String())
 	l.draining.Store(true)

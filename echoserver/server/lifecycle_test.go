@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// drained starts to drain a server, and returns the log and a channel that is closed when the drain ends.
+// drained starts draining a server. It returns the log, and a channel that is closed when draining ends.
 func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *echotest.LockedBuffer, done chan struct{}) {
 	log, done = &echotest.LockedBuffer{}, make(chan struct{})
 	go func() {
@@ -31,7 +31,7 @@ func isClosed(channel <-chan struct{}) bool {
 	}
 }
 
-// TestDrainDelay checks the state at the signal, during the delay up to its last nanosecond, and after it.
+// TestDrainDelay checks the server's state at the signal, during the delay up to its last nanosecond, and after the delay.
 func TestDrainDelay(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"the default": 5 * time.Second, "the shortest": 1, "a long one": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,8 @@ func TestDrainDelay(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsRequests makes a request take longer than the drain delay: the server waits up to 20 s, and then closes the connection.
+// TestDrainAwaitsRequests makes a request take longer than the drain delay. The server must wait for it for up to 20 s, and then close the
+// connection.
 func TestDrainAwaitsRequests(t *testing.T) {
 	const limit = 20 * time.Second
 	for name, c := range map[string]struct {
@@ -122,11 +123,11 @@ func TestDrainEndsDelays(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server no longer tracks, gets as much time as a request.
+// TestDrainAwaitsWebSockets checks that a WebSocket gets as much time as a request, although http.Server no longer tracks it.
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int
-		takes, want time.Duration // if there are several, each takes a nanosecond less than the one before
+		takes, want time.Duration // each further WebSocket takes a nanosecond less
 		last        string
 	}{
 		"none":             {0, 0, 0, `"msg":"drained"`},

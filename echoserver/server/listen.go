@@ -10,12 +10,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections share one limit and one budget.
+// listenPublic listens on the HTTP port and, if enabled, on the HTTPS port. Connections to both ports share one limit and one budget.
 func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejections.Reporter, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
 	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
 		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
-	if s.tls.Address != "" { // first, because the server must not be ready without a certificate
+	if s.tls.Address != "" { // before HTTP, because the server must not be ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, b)
 		if err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejecti
 	return append([]net.Listener{connection.NewBoundedListener(plain, connection.Cost, b)}, public...), nil
 }
 
-// listenTLS waits for the certificate and then listens.
+// listenTLS waits for the certificate and then listens on the HTTPS port.
 func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, b *connection.Bounds) (net.Listener, error) {
 	certificates, err := tlsserver.AwaitCertificates(ctx, s, &m.tls, b.Log)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// serveInMemory serves a handler as the program does, over connections in memory.
+// serveInMemory serves a handler as the program does, but over in-memory connections.
 func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.MemoryListener) {
 	t.Helper()
 	listener := echotest.NewMemoryListener()

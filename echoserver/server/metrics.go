@@ -19,21 +19,21 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// limitBody is the reason in echo_rejected_total for rejected bodies.
+// limitBody is the reason that echo_rejected_total reports for rejected bodies.
 const (
 	limitBody = "body"
 )
 
-// These constants are the status codes for requests without a response.
+// These constants are the status codes that are recorded for requests without a response.
 const (
-	statusNoResponse          = 444 // the connection is reset instead
+	statusNoResponse          = 444 // the server reset the connection instead of responding
 	statusClientClosedRequest = 499 // the client disconnected first
 )
 
-// metrics contains all metrics. Clients cannot choose label values.
+// metrics contains the server's metrics. Clients cannot choose the label values.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *connection.Budget // the gauges show its use
+	budget      *connection.Budget // the memory budget that the gauges report on
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
@@ -46,7 +46,7 @@ type metrics struct {
 	rejected *prometheus.CounterVec
 }
 
-// newMetrics returns the metrics of a server of the given version. draining reports whether the server is draining.
+// newMetrics returns the metrics for a server with the given version. The function draining reports whether the server is draining.
 func newMetrics(version string, b *connection.Budget, draining func() bool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -68,7 +68,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// gauges returns the metrics whose values are read at collection.
+// gauges returns the metrics that read their values at collection time.
 func (m *metrics) gauges(version string, draining func() bool) []prometheus.Collector {
 	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
@@ -97,7 +97,7 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 	return collectors
 }
 
-// startWithZero creates series before the first event, so that Prometheus sees the increase from 0 to 1.
+// startWithZero creates series with the value 0 before the first event, so that Prometheus sees the increase from 0 to 1.
 func (m *metrics) startWithZero() {
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
@@ -109,7 +109,7 @@ func (m *metrics) startWithZero() {
 	}
 }
 
-// exposeTLS adds the certificate's metrics. The metrics are omitted if there is no certificate.
+// exposeTLS adds the metrics about the certificate, which are omitted if there is no certificate.
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
@@ -118,8 +118,8 @@ func (m *metrics) exposeTLS() {
 			Help: "Failed certificate rotations; the last certificate is kept."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
-// expose responds with the metrics as text. It does not use promhttp, because the compression in promhttp would make the program larger
-// than its limit.
+// expose responds with the metrics in text format. It does not use promhttp, because the compression code in promhttp would make the
+// program exceed its size limit.
 func (m *metrics) expose(w http.ResponseWriter) {
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -176,10 +176,11 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// knownCode returns a common status code unchanged, and the class of any other code, because clients can choose the code.
+// knownCode returns a common status code unchanged, and only the class of any other code. Otherwise, clients could create series by
+// choosing codes.
 func knownCode(status int) string {
 	switch status {
-	case http.StatusOK: // nearly all
+	case http.StatusOK: // nearly all responses
 		return "200"
 	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest,
 		500, 502, 503, 504:
@@ -188,5 +189,6 @@ func knownCode(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// buckets returns the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
+// buckets returns the upper bounds of the buckets of echo_http_request_duration_seconds. They cover delays of up to 30 s, the longest
+// possible delay.
 func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }

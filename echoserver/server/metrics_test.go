@@ -31,7 +31,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return parsed
 }
 
-// series returns a family's values by their labels, without values that are zero.
+// series returns the nonzero values in a metric family, keyed by their labels.
 func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	t.Helper()
 	all := values(families(t, echotest.Record(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
@@ -54,7 +54,7 @@ func counted(counters *prometheus.CounterVec, labels ...string) int {
 	return int(testutil.ToFloat64(counters.WithLabelValues(labels...)))
 }
 
-// values returns a family's values by their labels.
+// values returns all values in a metric family, keyed by their labels.
 func values(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, metric := range family.GetMetric() {
@@ -101,7 +101,7 @@ func TestMetrics(t *testing.T) {
 		"echo_grpc_requests_total":     {"code=UNIMPLEMENTED,method=other": 1},
 		"echo_draining":                {"": 0},
 		"echo_websocket_connections":   {"": 0},
-		"echo_http_requests_in_flight": {"": 1}, // this one
+		"echo_http_requests_in_flight": {"": 1}, // the request for the metrics
 	} {
 		if diff := cmp.Diff(want, values(read[name])); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -112,7 +112,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsLabels checks that clients cannot invent labels, because each label would take memory permanently.
+// TestMetricsLabels checks that clients cannot create new label values, because each would use memory permanently.
 func TestMetricsLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		request http.Request

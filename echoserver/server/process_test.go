@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDrain holds a request open while the real program drains. The request must get a response, and so must new requests during the delay.
-// Meanwhile, the readiness probe must fail.
+// TestDrain holds a request open while the real program drains. This request and new requests during the drain delay must get responses.
+// During the delay, the readiness probe must fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
@@ -62,8 +62,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// slowRequest begins a request. It returns a function that finishes the request and returns the response's status, or 0 if there is no
-// response.
+// slowRequest starts a request. It returns a function that completes the request and returns the status of the response, or 0 if there is
+// no response.
 func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
 	t.Helper()
 	body, more := io.Pipe()
@@ -101,7 +101,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for argument, lines := range map[string]int{"--nonsense": 3, "--drain-delay=soon": 1} { // 3 with the usage
+	for argument, lines := range map[string]int{"--nonsense": 3, "--drain-delay=soon": 1} { // an error with the usage text has 3 lines
 		output, err := exec.Command(path, argument).CombinedOutput()
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || bytes.Count(output, []byte("\n")) != lines {
 			t.Errorf("%s: %v, %s", argument, err, output)
@@ -128,7 +128,7 @@ func TestHandshakesAreLogged(t *testing.T) {
 	}
 }
 
-// TestFullControlsAreLogged checks that the log has a warning at startup only if controls are Full.
+// TestFullControlsAreLogged checks that the program logs a warning at startup only if controls are Full.
 func TestFullControlsAreLogged(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
@@ -157,7 +157,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}
 	}
-	// The kernel decides how many pages of the program itself are resident, and can drop them at any time.
+	// The program's own pages are not counted, because the kernel decides how many of them are resident and can drop them at any time.
 	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
 	t.Logf("the peak is %d MiB of memory, not counting the program itself", peak)
 	if peak > 13 {
@@ -165,7 +165,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 	}
 }
 
-// pattern is a reader that never ends.
+// pattern is a reader that returns an endless pattern.
 type pattern struct{}
 
 func (pattern) Read(p []byte) (int, error) {
@@ -175,7 +175,7 @@ func (pattern) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memoryKiB returns a field of /proc/[pid]/status.
+// memoryKiB returns the value of a field in /proc/[pid]/status.
 func memoryKiB(t *testing.T, pid int, field string) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
@@ -190,7 +190,7 @@ func memoryKiB(t *testing.T, pid int, field string) int {
 	return kib
 }
 
-// TestStreamOverTheLimitIsCutOff sends more than the limit allows: the client must not mistake the returned part for the whole body.
+// TestStreamOverTheLimitIsCutOff sends more than the limit allows. The client must not mistake the returned part for the whole body.
 func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +200,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	for proto, client := range echotest.Clients(t) {
 		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})
 		if err != nil {
-			continue // the client has detected the abort even earlier
+			continue // the client detected the abort before it got a response
 		}
 		if _, err := io.Copy(io.Discard, response.Body); err == nil {
 			t.Errorf("%s: the client gets a complete response", proto)

@@ -31,7 +31,7 @@ import (
 // latin1 is text that is not UTF-8.
 const latin1 = "caf\xe9"
 
-// TestRawValues sends values that are not UTF-8 wherever a request can contain them, over both protocols.
+// TestRawValues sends values that are not valid UTF-8 in every part of a request that can contain them, over both protocols.
 func TestRawValues(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -55,7 +55,7 @@ func TestRawValues(t *testing.T) {
 		"an escaped query":    {"/?a=1&q=a&q=caf%E9", nil, "", describe.RawList{raw("query", "q", 1, latin1)}},
 		"a query of old form": {"/?q=%82%A0+b", nil, "", describe.RawList{raw("query", "q", 0, "\x82\xa0 b")}},
 		"a path":              {"/" + latin1, nil, "", describe.RawList{raw("path", "", 0, "/"+latin1)}},
-		"an escaped path":     {"/caf%E9", nil, "", nil}, // as it was received
+		"an escaped path":     {"/caf%E9", nil, "", nil}, // the path stays as received
 		"a path with a query": {"/?q=\xff", nil, "", describe.RawList{raw("path", "", 0, "/?q=\xff"), raw("query", "q", 0, "\xff")}},
 		"names of parameters": {"/?%E8=1&%E9=2", nil, "",
 			describe.RawList{{Where: "query", Name: "\uFFFD", Base64: []byte("1"), NameBase64: []byte("\xe8")},
@@ -75,7 +75,7 @@ func TestRawValues(t *testing.T) {
 	}
 }
 
-// sendRaw sends a request with an unchanged path and, unless trailer is empty, with a trailer. It returns the response.
+// sendRaw sends a request without changing its path, adds a trailer unless trailer is empty, and returns the response.
 func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, headers ...string) string {
 	t.Helper()
 	target, err := url.Parse(address)
@@ -99,7 +99,7 @@ func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, h
 	return echotest.Reply{Response: response}.Whole(t).Text
 }
 
-// TestRawValues_pseudoHeaders sends values that only HTTP/2 allows.
+// TestRawValues_pseudoHeaders sends pseudo-header values that only HTTP/2 allows.
 func TestRawValues_pseudoHeaders(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	text := sentOverHTTP2(t, connection, headerBlockTo("a\xff.example", "G\xe9T", "/"))
@@ -123,7 +123,7 @@ func TestRawValues_serverName(t *testing.T) {
 	}
 }
 
-// sentOverHTTP2 sends the header of a request, and returns the body of the response.
+// sentOverHTTP2 sends a request header over HTTP/2, and returns the body of the response.
 func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
 	t.Helper()
 	framer, err := greet(connection, complete)
@@ -145,7 +145,7 @@ func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
 	}
 }
 
-// TestRawValues_formats compares the list of values in all formats, which must be UTF-8.
+// TestRawValues_formats compares the list of raw values in all response formats. The responses must be valid UTF-8.
 func TestRawValues_formats(t *testing.T) {
 	h := handlerOf(t)
 	for format, want := range map[string]string{
@@ -160,7 +160,8 @@ func TestRawValues_formats(t *testing.T) {
 	}
 }
 
-// TestRawValues_redacted sends secrets that are not UTF-8, some over several lines. No format may contain any part of them.
+// TestRawValues_redacted sends secrets that are not UTF-8. Some secrets span several lines. No response format may contain any part of a
+// secret.
 func TestRawValues_redacted(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
 	const secret = "hunter2\xe9"
@@ -177,7 +178,7 @@ func TestRawValues_redacted(t *testing.T) {
 	}
 }
 
-// expectHidden fails the test if a string contains a secret, in plain text or in base64, or a list of values that are not UTF-8.
+// expectHidden fails the test if a string contains a secret (in plain text or base64) or a list of raw values.
 func expectHidden(t *testing.T, name, text, secret string) {
 	t.Helper()
 	encoded, err := json.Marshal([]byte(secret))
@@ -194,7 +195,7 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size in which no part is UTF-8, or every part needs escapes.
+// TestEchoIsBounded sends requests of about the maximum size that consist of text that is not UTF-8 or needs escapes.
 func TestEchoIsBounded(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
@@ -220,7 +221,8 @@ func TestEchoIsBounded(t *testing.T) {
 	}
 }
 
-// TestBodiesAsText sends several kinds of bodies, including text that looks like base64 and bodies that are longer than the text shows.
+// TestBodiesAsText sends several kinds of bodies, including text that looks like base64, and bodies that are too long for the text format
+// to show completely.
 func TestBodiesAsText(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	long := strings.Repeat("x", exchange.MaxShown)
@@ -246,7 +248,7 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but servers in the path need not check it.
+// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but servers in the path do not have to check metadata.
 func TestRawValues_calls(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}

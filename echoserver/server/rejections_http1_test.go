@@ -25,14 +25,14 @@ const (
 	plain   = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 
-// rejectedCase holds the data that a client sends, and the expected report.
+// rejectedCase holds the data that a client sends, and the rejection that the server must report.
 type rejectedCase struct {
 	sent                     string
 	status                   int
-	reason, protocol, detail string // the detail must contain this text
+	reason, protocol, detail string // the reported detail must contain this detail
 }
 
-// loggedRejection is a line of the log.
+// loggedRejection is a log line that reports a rejection.
 type loggedRejection struct{ Msg, Remote, Protocol, Reason, Detail string }
 
 // rejectionsIn returns the rejections in a log.
@@ -50,7 +50,7 @@ func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejec
 	return found
 }
 
-// checkRejection checks that there is one rejection, in the log and in the metrics.
+// checkRejection checks that both the log and the metrics report exactly one rejection.
 func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedBuffer, client net.Conn, want rejectedCase) {
 	t.Helper()
 	found := rejectionsIn(t, log)
@@ -66,8 +66,8 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	}
 }
 
-// rejectedRequests returns cases from RFC 9112 and RFC 9110, the PROXY protocol, and llhttp's parser tests. The cases include other
-// protocols that clients send to the port by mistake.
+// rejectedRequests returns cases from RFC 9110, RFC 9112, the PROXY protocol and llhttp's parser tests. Some cases use other protocols,
+// which clients may send to the port by mistake.
 func rejectedRequests() map[string]rejectedCase {
 	line := func(sent, detail string) rejectedCase {
 		return rejectedCase{sent, 400, rejections.ReasonRequestLine, "HTTP/1", detail}
@@ -133,8 +133,8 @@ func rejectedRequests() map[string]rejectedCase {
 	}
 }
 
-// TestRejectedRequests sends requests that net/http rejects, alone and after other requests on the same connection: the response, the log
-// and the metrics must report the reason.
+// TestRejectedRequests sends requests that net/http rejects, both alone and after other requests on the same connection. The response, the
+// log and the metrics must report the reason.
 func TestRejectedRequests(t *testing.T) {
 	for name, c := range rejectedRequests() {
 		for before, first := range map[string]string{
@@ -164,7 +164,7 @@ func TestRejectedRequests(t *testing.T) {
 	}
 }
 
-// readStatus reads a response and returns its status. No data may follow the response, because the buffer would lose the data.
+// readStatus reads a response and returns its status. No data may follow the response, because data left in the buffer is lost.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -176,7 +176,7 @@ func readStatus(t *testing.T, conn net.Conn) int {
 	return response.StatusCode
 }
 
-// TestRejectedRequests_pipelined sends an invalid request together with a valid request: net/http reads both headers at once.
+// TestRejectedRequests_pipelined sends an invalid request together with a valid one, so that net/http reads both headers at once.
 func TestRejectedRequests_pipelined(t *testing.T) {
 	h, log := loggedHandler(t)
 	conn := echotest.Dial(t, serve(t, h).URL)
@@ -188,7 +188,7 @@ func TestRejectedRequests_pipelined(t *testing.T) {
 		detail: "malformed Host header, in a request that was sent before the response to another request"})
 }
 
-// TestIncompleteHeaders closes connections within a header, or stops sending.
+// TestIncompleteHeaders closes the connection or stops sending in the middle of a header.
 func TestIncompleteHeaders(t *testing.T) {
 	for sent, want := range map[string]rejectedCase{
 		"GET / HTTP/1.1\r\nHost: a\r\n": {reason: rejections.ReasonIncomplete, protocol: "HTTP/1.1", detail: "before the empty line"},
@@ -221,7 +221,8 @@ func TestIncompleteHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutRequests closes connections as health checks do: the server must not report them as rejected.
+// TestConnectionsWithoutRequests closes connections without a request, as health checks do. The server must not report such connections as
+// rejected.
 func TestConnectionsWithoutRequests(t *testing.T) {
 	for _, sent := range []string{"", "\r\n"} {
 		h, log := loggedHandler(t)

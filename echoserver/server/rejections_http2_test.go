@@ -15,23 +15,23 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// fieldBlock returns a header that contains only these fields.
+// fieldBlock returns an encoded header that contains only the given fields.
 func fieldBlock(fields ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for i := 0; i < len(fields); i += 2 {
-		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}) // a buffer never fails
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}) // writing to a buffer never fails
 	}
 	return block.Bytes()
 }
 
-// http2Case holds the frames that a client sends after its settings, and the expected report.
+// http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
 type http2Case struct {
 	send           func(*http2.Framer) error
-	reason, detail string // the detail must contain this text
+	reason, detail string // the reported detail must contain this detail
 }
 
-// rejectedFrames returns cases from RFC 9113, RFC 8441 and h2spec.
+// rejectedFrames returns test cases from RFC 9113, RFC 8441 and h2spec.
 func rejectedFrames() map[string]http2Case {
 	request := func(block []byte) func(*http2.Framer) error {
 		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
@@ -101,7 +101,7 @@ func rejectedFrames() map[string]http2Case {
 	}
 }
 
-// TestRejectedFrames sends frames that net/http rejects over HTTP/2. net/http does not have a hook for all rejections.
+// TestRejectedFrames sends HTTP/2 frames that net/http rejects. These include rejections for which net/http has no hook.
 func TestRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
 		h, log := loggedHandler(t)
@@ -116,7 +116,7 @@ func TestRejectedFrames(t *testing.T) {
 	}
 }
 
-// awaitRejection reads until a stream or the connection ends.
+// awaitRejection reads until the server ends a stream or the connection.
 func awaitRejection(framer *http2.Framer) {
 	for {
 		frame, err := framer.ReadFrame()
@@ -127,7 +127,7 @@ func awaitRejection(framer *http2.Framer) {
 	}
 }
 
-// TestRejectedFrames_handled resets streams that a handler serves, and uploads more than the handler reads: the server must not report
+// TestRejectedFrames_handled resets streams that a handler is serving, and uploads more than the handler reads. The server must not report
 // these requests as rejected.
 func TestRejectedFrames_handled(t *testing.T) {
 	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
@@ -150,7 +150,7 @@ func TestRejectedFrames_handled(t *testing.T) {
 	}
 }
 
-// TestWebSocketsOverHTTP2AreNotAnnounced reads the server's settings (RFC 8441, 3).
+// TestWebSocketsOverHTTP2AreNotAnnounced checks that the server's HTTP/2 settings do not announce WebSockets (RFC 8441, 3).
 func TestWebSocketsOverHTTP2AreNotAnnounced(t *testing.T) {
 	h := handlerOf(t)
 	secured := serveTLS(t, "")

@@ -25,8 +25,8 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first TLS message in pieces to the port without TLS. The message may lack a line feed, for which
-// net/http would wait.
+// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. Without a line feed in that message, net/http would
+// wait for more data.
 func TestTLSOnThePortWithout(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -45,7 +45,7 @@ func TestTLSOnThePortWithout(t *testing.T) {
 	}
 }
 
-// TestRejectedHandshakes sends data that is not a handshake, and handshakes that fail.
+// TestRejectedHandshakes sends data that is not a TLS handshake, and handshakes that fail.
 func TestRejectedHandshakes(t *testing.T) {
 	http := func(sent string) rejectedCase {
 		return rejectedCase{sent: sent, reason: rejections.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
@@ -79,7 +79,8 @@ func TestRejectedHandshakes(t *testing.T) {
 	}
 }
 
-// TestRejectedClients makes handshakes with client settings that the server does not allow, or that do not trust the server.
+// TestRejectedClients attempts TLS handshakes from clients with settings that the server does not allow, and from clients that do not trust
+// the server.
 func TestRejectedClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
@@ -105,7 +106,7 @@ func TestRejectedClients(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatDoNotEnd stops within the first message, or sends nothing, as load balancers that connect in advance do.
+// TestHandshakesThatDoNotEnd stops in the middle of the first message, or sends nothing, as load balancers do when they connect in advance.
 func TestHandshakesThatDoNotEnd(t *testing.T) {
 	hello := clientHello(t)
 	for length, want := range map[int]int{0: 0, 100: 1} {
@@ -126,7 +127,7 @@ func TestHandshakesThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatClientsEnd closes connections without data, as health checks do, and within the first message.
+// TestHandshakesThatClientsEnd closes connections before it sends any data, as health checks do, and in the middle of the first message.
 func TestHandshakesThatClientsEnd(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
 		s := serveTLS(t, "")

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse sends arbitrary requests. No response may show a secret from the environment or a header, serve a client's text as HTML,
-// contain invalid JSON, lose bytes, or exceed the size limit.
+// FuzzResponse sends arbitrary requests. No response may reveal a secret from the environment or from a header, serve text from a client as
+// HTML, contain invalid JSON, lose bytes, or exceed the size limit.
 func FuzzResponse(f *testing.F) {
 	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
 	f.Setenv("SECRET", canary)
@@ -40,7 +40,7 @@ func FuzzResponse(f *testing.F) {
 		r := requestOf(path, query, body, name, value, "X-Api-Key", credential)
 		w := httptest.NewRecorder()
 		route := routeOf(routedPath(r.URL))
-		if route == routeEvents || route == routeBody || grpc.IsCall(r) { // a recorder cannot stream, and FuzzCall sends calls
+		if route == routeEvents || route == routeBody || grpc.IsCall(r) { // a recorder cannot stream, and FuzzCall covers gRPC calls
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -74,7 +74,7 @@ func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
 	}
 }
 
-// requestOf returns a request with headers.
+// requestOf returns a request with the given headers.
 func requestOf(path, query, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.URL = &url.URL{Path: path, RawQuery: query}
@@ -88,7 +88,7 @@ func requestOf(path, query, body string, headers ...string) *http.Request {
 	return r
 }
 
-// handshakeOf returns the first message of a WebSocket as JSON. The handshake has the headers of a request.
+// handshakeOf opens a WebSocket with the headers from a request, and returns its first message as JSON.
 func handshakeOf(h *handler, r *http.Request) []byte {
 	handshake := r.Clone(r.Context())
 	handshake.Header.Del("X-Echo-Handshake")
@@ -97,18 +97,18 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and on the length of the
-// shown part of its body.
+// checkBound checks that the length of an echo does not exceed a limit. The limit depends on the length of the request, and on how much of
+// its body the echo shows.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
-	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; the list of values that are not UTF-8; the longest escape
+	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // sizes in bytes: the page, the list of values that are not UTF-8, the longest escape
 	limit := fixed + listed + 3*escape*header + escape*min(body, exchange.MaxShown)
 	if w.Body.Len() > limit && !strings.Contains(w.Header().Get("X-Echo-Applied"), "size=") {
 		t.Errorf("the response to %d bytes and a body of %d has %d, the limit is %d", header, body, w.Body.Len(), limit)
 	}
 }
 
-// checkRestored checks that a request's path and headers can be restored from an echo in JSON. The headers are already redacted.
+// checkRestored checks that the path and the redacted headers of a request can be restored from a JSON echo.
 func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("X-Echo-Applied") != "" || w.Code != http.StatusOK {
@@ -141,7 +141,7 @@ func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.R
 	}
 }
 
-// checkContent checks that a response's type matches its content, and that no browser executes the content.
+// checkContent checks that the content type of a response matches its content, and that no browser would execute the content.
 func checkContent(t *testing.T, header http.Header, given string) {
 	t.Helper()
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))

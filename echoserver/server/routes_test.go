@@ -52,7 +52,8 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-// TestRoutesUnderPrefix requests routes that exist under a prefix, as an Ingress with a path forwards them, and routes that do not.
+// TestRoutesUnderPrefix requests paths with a prefix, as an Ingress with a path forwards them. Some routes exist under a prefix, and others
+// do not.
 func TestRoutesUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -75,7 +76,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 // TestRoutedPath checks that an escaped slash is not a separator, no matter how often it is escaped, and that other escapes are decoded.
 func TestRoutedPath(t *testing.T) {
 	for target, want := range map[string]route{
-		"/a%2F-%2Fbody":         routeEcho, // a segment with slashes, as for a project in GitLab's API
+		"/a%2F-%2Fbody":         routeEcho, // a segment that contains slashes, such as a project path in the GitLab API
 		"/a%2f-%2fbody":         routeEcho,
 		"/a/-%2Fbody":           routeEcho,
 		"/a%2F-/body":           routeEcho,
@@ -110,8 +111,8 @@ func TestRoutedPath(t *testing.T) {
 	}
 }
 
-// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. The server must echo and log the paths as
-// received.
+// TestEscapedSlashes sends paths that would be reserved if escaped slashes were treated as slashes. The server must echo and log these
+// paths as received.
 func TestEscapedSlashes(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// requestTimeout is the time limit for sending a request. Handlers that read a long body extend it.
+	// requestTimeout is the time that a client has to send a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
-	// pingTimeout is the time after which the server sends a ping to an HTTP/2 client that sends no data during a request.
+	// pingTimeout is how long an HTTP/2 client may send no data during a request before the server sends it a ping.
 	pingTimeout = 30 * time.Second
-	// adminConnections is the maximum number of connections that the admin port keeps. The port closes its oldest connection to accept a new
-	// one, so that probes can always connect.
+	// adminConnections is the maximum number of open connections on the admin port. At the limit, the server closes the oldest connection to
+	// accept a new one, so that probes can always connect.
 	adminConnections = 64
 	// maxAdminHeaders is the maximum size of a header on the admin port, in bytes.
 	maxAdminHeaders = 4 << 10
 	// maxStreams is the maximum number of requests in progress on an HTTP/2 connection. net/http allocates about 10 KiB for each request
-	// before the handler can reject it. With as many connections as http2Cost allows, more than 32 requests could exceed the memory limit on a
-	// busy machine.
+	// before the handler can reject it. With as many connections as http2Cost allows, more than 32 requests per connection could exceed the
+	// memory limit on a busy machine.
 	maxStreams = 32
-	// window is the amount of body data that can be in transit on an HTTP/2 connection, in bytes.
+	// window is the maximum number of bytes of body data in transit on an HTTP/2 connection.
 	window = 64 << 10
-	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. It is the lowest maximum that RFC 9113 (4.2) allows, because net/http keeps a
-	// buffer of that size for each connection.
+	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. Because net/http keeps a buffer of that size for each connection, maxFrame is
+	// the lowest value that RFC 9113 (4.2) allows.
 	maxFrame = 16 << 10
 )
 
@@ -79,8 +79,9 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 }
 
-// newServer returns a server for HTTP/1.1 and for HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
-// headers larger than maxHeaderBytes. The connection rejects such headers for HTTP/1.1, and the handler rejects them for HTTP/2.
+// newServer returns a server that accepts HTTP/1.1 and plain-text HTTP/2 with prior knowledge (RFC 9113, 3.3) on the same port. The server
+// also decodes headers larger than maxHeaderBytes: the connection rejects such headers for HTTP/1.1, and the handler rejects them for
+// HTTP/2.
 func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -104,16 +105,16 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 		ConnState:                    connection.TrackState,
 		IdleTimeout:                  connection.IdleTimeout,
 		MaxHeaderBytes:               connection.DecoderFactor * maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed too
+		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed, too
 		ErrorLog:                     reporter.ErrorLog(),
 	}
 }
 
-// newAdminServer returns a server for a few clients, which need neither long headers nor HTTP/2.
+// newAdminServer returns the server for the admin port. Its few clients need neither long headers nor HTTP/2.
 func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
 	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)
-	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger headers
+	server.MaxHeaderBytes = maxAdminHeaders // needed because the admin handler does not check header sizes
 	return server
 }
 

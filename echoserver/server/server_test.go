@@ -58,7 +58,7 @@ func TestServerTimeouts(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused sends several requests on one connection at once, and reads the responses in order.
+// TestConnectionsAreReused sends several requests at once on one connection, and reads the responses in order.
 func TestConnectionsAreReused(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, request := range []string{
@@ -96,7 +96,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreRefused checks that a request that two servers might read differently does not reach the handler.
+// TestMalformedRequestsAreRefused checks that requests that two servers might interpret differently do not reach the handler.
 func TestMalformedRequestsAreRefused(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -118,7 +118,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExpectContinue checks that a client that asks first gets permission to send a body of exactly the maximum size.
+// TestExpectContinue checks that a client that sends Expect: 100-continue may send a body of exactly the maximum size.
 func TestExpectContinue(t *testing.T) {
 	for name, c := range map[string]struct{ length, want string }{
 		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
@@ -137,13 +137,13 @@ func TestExpectContinue(t *testing.T) {
 
 // running is a server that startRun has started.
 type running struct {
-	Msg, Address, HTTPS, Admin, Version string // its first log line
+	Msg, Address, HTTPS, Admin, Version string // the fields of its first log line
 	log                                 *echotest.LockedBuffer
 	stop                                context.CancelFunc
 	ended                               chan error
 }
 
-// startRun calls Run with an environment, and waits until the server listens.
+// startRun calls Run with the given environment variables, and waits until the server listens.
 func startRun(t *testing.T, environ ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -191,7 +191,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutAddress gives the server an address that is already in use.
+// TestRunWithoutAddress starts the server with an address that is already in use.
 func TestRunWithoutAddress(t *testing.T) {
 	taken := echotest.ListenLocally(t)
 	for name, environ := range map[string][]string{

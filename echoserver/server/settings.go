@@ -24,10 +24,10 @@ import (
 
 const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # check whether the server with these flags is ready"
 
-// Settings contains the flags and environment variables of the server.
+// Settings contains the values of the server's flags and environment variables.
 type Settings struct {
 	httpAddress string
-	// AdminAddress is the address for metrics and probes.
+	// AdminAddress is the address on which the server serves metrics and probes.
 	AdminAddress   string
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
@@ -39,14 +39,14 @@ type Settings struct {
 	identity       describe.Identity
 	showIdentity   bool
 	tls            tlsserver.Settings
-	unknown        []string // variables that look like settings
-	version        string   // of the program
-	// LogLevel is the lowest level of log lines.
+	unknown        []string // environment variables that look like settings but are not
+	version        string   // the version of the program
+	// LogLevel is the lowest level of the lines that are logged.
 	LogLevel slog.Level
 }
 
-// option is a setting. The name of its environment variable is ECHO_ followed by the name of the flag, such as ECHO_DRAIN_DELAY for
-// drain-delay.
+// option is a setting. The name of its environment variable consists of ECHO_ and the name of the flag in upper case, such as
+// ECHO_DRAIN_DELAY for drain-delay.
 type option struct {
 	flag        string
 	defaultText string
@@ -54,8 +54,8 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean removes characters that files and templates leave around a value. It does not change a body, because every character of a body is
-// intended.
+// clean trims characters that files and templates leave around a value. It does not change the default body, because every character of a
+// body is intentional.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
@@ -63,15 +63,15 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the flag for the default body. The function options repeats each flag as a literal, because the reference page of all names
-// is generated from these literals.
+// bodyFlag is the name of the flag for the default body. The function options repeats the name as a literal, because the reference page is
+// generated from the literals in that function.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {
 	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
 }
 
-// options returns all settings. Their values are parsed into s.
+// options returns all settings, each with a function that parses its value into s.
 func (s *Settings) options() []option {
 	return append([]option{
 		{"http-addr", ":8080", "the `ADDRESS` for HTTP/1.1 and HTTP/2 without TLS", controls.Into(&s.httpAddress, parseAddress)},
@@ -101,7 +101,7 @@ func (s *Settings) options() []option {
 	}, tlsOptions(&s.tls)...)
 }
 
-// optional returns a function like Into's, except that it leaves target unchanged if the text is empty.
+// optional returns a parsing function like the one from Into, except that it leaves the target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -111,8 +111,8 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 	}
 }
 
-// ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset variable. Errors
-// contain the name of the flag or variable and describe the valid values. After --help or --version it returns pflag.ErrHelp.
+// ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is treated as unset. Errors contain the
+// name of the flag or variable and describe the valid values. For --help and --version, ParseSettings returns pflag.ErrHelp.
 func ParseSettings(version string, arguments, environ []string, stdout io.Writer) (Settings, error) {
 	env := environment(environ)
 	s := Settings{identity: describe.Identify(env)}
@@ -135,7 +135,7 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 	return s, errors.Join(s.response.Consistent(), s.consistent())
 }
 
-// consistent returns an error if settings that are valid on their own exclude each other.
+// consistent returns an error if settings that are valid on their own conflict with each other.
 func (s *Settings) consistent() error {
 	if s.tls.Address == "" && s.tls.ClientCertificate != tlsserver.ClientCertificateNone {
 		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR, such as :8443")
@@ -152,7 +152,8 @@ func (s *Settings) consistent() error {
 	return nil
 }
 
-// overlap reports whether two servers cannot listen on these addresses at the same time. Port 0 stands for any free port.
+// overlap reports whether two addresses conflict, so that two servers cannot listen on them at the same time. Port 0 means any free port,
+// so it never conflicts.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)
@@ -166,8 +167,8 @@ func isAny(host string) bool {
 	return host == "" || err == nil && ip.Unmap().IsUnspecified()
 }
 
-// unknownVariables returns the variables that have the prefix of settings but are not settings, except for the variables that Kubernetes
-// sets for Services.
+// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except the variables that Kubernetes sets
+// for Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
 	known := map[string]bool{}
 	for _, o := range s.options() {
@@ -184,7 +185,7 @@ func (s *Settings) unknownVariables(env map[string]string) []string {
 	return unknown
 }
 
-// parseFlags returns the values of the flags that are set.
+// parseFlags returns the values of the flags that are set on the command line.
 func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
 	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
 	given := map[string]string{}
@@ -203,7 +204,7 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 	return given, err
 }
 
-// environment returns the values in a list of NAME=value, by name.
+// environment converts a list of NAME=value strings to a map from names to values.
 func environment(list []string) map[string]string {
 	env := make(map[string]string, len(list))
 	for _, entry := range list {
@@ -224,7 +225,8 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a string is empty, an IP address, or a name that does not look like an IP address: 127.0.0.256 is neither.
+// isHost reports whether a string is empty, an IP address, or a name that does not resemble an IP address. For example, 127.0.0.256 is
+// neither an address nor such a name.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)
@@ -257,7 +259,7 @@ func parseLogLevel(text string) (slog.Level, error) {
 
 func asIs(text string) (string, error) { return text, nil }
 
-// tlsOptions returns the HTTPS settings. Their values are parsed into s.
+// tlsOptions returns the HTTPS settings, each with a function that parses its value into s.
 func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
 		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},

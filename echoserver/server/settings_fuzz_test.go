@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// FuzzSettings looks for values that end the process without an error that names the setting. It also looks for values whose meaning
-// changes when they are surrounded by characters that files add.
+// FuzzSettings looks for values that make the process exit without an error that names the setting. It also looks for values that change
+// their meaning when characters that files often contain surround them.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
-	f.Add(8, "\ufeff") // byte order marks of two concatenated files
+	f.Add(8, "\ufeff") // the byte order marks that concatenated files leave
 	for i, o := range options {
 		row := spellings()[o.flag]
 		f.Add(i, row.usual)

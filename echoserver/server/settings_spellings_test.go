@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// spelling is an unusual value for a setting. It means the same as another value, or is rejected with a reason.
+// spelling is an unusual value for a setting. The value either means the same as another value, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each setting: a usual value, which is not the default, and unusual values.
+// spellings has a row for each setting. A row consists of a usual value that is not the default, and of unusual values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -63,7 +63,7 @@ func spellings() map[string]struct {
 	}
 }
 
-// parseSetting parses one setting. If it is a TLS setting, a port for TLS is also set.
+// parseSetting parses one setting. For a TLS setting, it also sets a TLS port.
 func parseSetting(flag, text string) (Settings, error) {
 	name := option{flag: flag}.variable()
 	environ := []string{name + "=" + text}
@@ -126,8 +126,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// TestVariablesThatAreNoSettings sets a misspelled variable, and the variables that Kubernetes sets for Services with the names echo and
-// echo-web.
+// TestVariablesThatAreNoSettings sets a misspelled variable, and the variables that Kubernetes sets for Services named echo and echo-web.
 func TestVariablesThatAreNoSettings(t *testing.T) {
 	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",

@@ -16,10 +16,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// maxPeerCertificates is the limit in package tlsserver.
+// maxPeerCertificates repeats the limit in the tlsserver package.
 const maxPeerCertificates = 8
 
-// TestClientCertificates connects with different certificates.
+// TestClientCertificates connects with different client certificates.
 func TestClientCertificates(t *testing.T) {
 	known, unknown := echotest.NewAuthority(t, "known"), echotest.NewAuthority(t, "unknown")
 	good, bad := known.Issue(t, "client"), unknown.Issue(t, "client")
@@ -30,7 +30,7 @@ func TestClientCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting, authority string
 		shown              []tls.Certificate
-		want               string // "" means no connection
+		want               string // empty if the connection must fail
 	}{
 		"None, none":                     {"None", known.PEM, nil, "no certificate"},
 		"None, good":                     {"None", known.PEM, []tls.Certificate{good.Pair(t)}, "no certificate"},
@@ -52,7 +52,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// showing returns a configuration with which a client presents its certificate to any server that requests one.
+// showing returns a TLS configuration that makes the client present its certificate to any server that requests one.
 func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if len(certificates) == 0 {
@@ -63,7 +63,7 @@ func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	return config
 }
 
-// shownCertificate returns a response's description of the client's certificate, or "" if there is none.
+// shownCertificate returns the description of the client certificate in a response, or "" if there is none.
 func shownCertificate(t *testing.T, client *http.Client, address string) string {
 	t.Helper()
 	response, err := client.Get("https://" + address + "/")
@@ -131,8 +131,8 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server requests no certificate, because the server would not see the
-// certificate again.
+// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate. Clients do not present a
+// certificate again in a resumed session.
 func TestSessionsAreResumed(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)

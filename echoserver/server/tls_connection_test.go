@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSOfEachConnection serves HTTP and HTTPS from one server. Each response must describe its own connection.
+// TestTLSOfEachConnection serves both HTTP and HTTPS from one server. Each response must describe the connection that it is sent on.
 func TestTLSOfEachConnection(t *testing.T) {
 	s := serveTLS(t, "")
 	plain := echotest.ListenLocally(t)
@@ -54,15 +54,14 @@ func TestTLSOfEachConnection(t *testing.T) {
 	}
 }
 
-// TestTLSVersionsAndCiphers connects with versions and cipher suites that the settings allow, and with versions and suites that they do not
-// allow.
+// TestTLSVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others that they do not allow.
 func TestTLSVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {
 		setting string
 		version uint16
 		ciphers []uint16
-		want    string // version and cipher suite; "" means no connection
+		want    string // the version and the cipher suite, or "" if the connection must fail
 	}{
 		"TLS 1.1":                             {"", tls.VersionTLS11, nil, ""},
 		"TLS 1.2":                             {"", tls.VersionTLS12, nil, "TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
@@ -111,7 +110,7 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToHTTPS sends a request without TLS to the HTTPS port.
+// TestPlainRequestToHTTPS sends a plain HTTP request to the HTTPS port.
 func TestPlainRequestToHTTPS(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {
@@ -125,7 +124,7 @@ func TestPlainRequestToHTTPS(t *testing.T) {
 	}
 }
 
-// TestTLSEnds sends a body that is too large: the client must get the whole response, and the alert that closes TLS.
+// TestTLSEnds sends a body that is too large. The client must get the whole response and then the TLS close_notify alert.
 func TestTLSEnds(t *testing.T) {
 	s := serveTLS(t, "")
 	connection, err := tls.Dial("tcp", s.address, s.config())
@@ -178,7 +177,7 @@ func TestStreamsWithTLS(t *testing.T) {
 	}
 }
 
-// TestRunWithTLS starts the server with both ports, and drains it.
+// TestRunWithTLS starts the server with both the HTTP and the HTTPS port, and drains the server.
 func TestRunWithTLS(t *testing.T) {
 	a := echotest.NewAuthority(t, "authority")
 	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "first"), ""))

@@ -16,10 +16,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// maxHandshakes is the limit in package tlsserver.
+// maxHandshakes repeats the limit in the tlsserver package.
 const maxHandshakes = 256
 
-// clientHello returns a client's first message.
+// clientHello returns the first message that a TLS client sends.
 func clientHello(t *testing.T) []byte {
 	t.Helper()
 	near, far := net.Pipe()
@@ -76,8 +76,8 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than the limit allows: the oldest handshake ends, and a complete handshake no longer
-// counts.
+// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must end the oldest handshake, and a complete handshake
+// must no longer count.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -117,13 +117,13 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
-		_ = complete.Close() // the client does not read the closing alert, for which Close would wait
+		_ = complete.Close() // closes in the background, because Close waits until the client reads the closing alert
 		synctest.Wait()
 		_ = s.server.Close()
 	})
 }
 
-// TestTLSCloseIsShort closes the connections of a client that no longer reads.
+// TestTLSCloseIsShort checks that closing the connections of a client that no longer reads takes little time.
 func TestTLSCloseIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends a first message with many protocol names.
+// TestLargeHandshake sends a ClientHello that is too large because it lists many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// secured is a server with HTTPS.
+// secured is a test server that serves HTTPS.
 type secured struct {
 	*handler
 	server       *http.Server
@@ -22,10 +22,10 @@ type secured struct {
 	certificates *tlsserver.Certificates
 	volume       *echotest.SecretVolume
 	authority    *echotest.Authority   // issues the server's certificates
-	log          echotest.LockedBuffer // contains rejections
+	log          echotest.LockedBuffer // the server's log, which contains rejections
 }
 
-// serveTLS serves a handler as the program does, over real connections with TLS. The certificate is for the name "first".
+// serveTLS serves a handler as the program does, over real TLS connections. The server's certificate is for the name "first".
 func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
 	t.Helper()
 	inner := echotest.ListenLocally(t)
@@ -61,7 +61,7 @@ func (s *secured) config(certificates ...tls.Certificate) *tls.Config {
 	return &tls.Config{RootCAs: trusted, Certificates: certificates}
 }
 
-// tlsClients returns a client for each protocol that the server supports with TLS.
+// tlsClients returns a client for each HTTP version that the server supports over TLS.
 func tlsClients(t *testing.T, config *tls.Config) map[string]*http.Client {
 	t.Helper()
 	found := map[string]*http.Client{}

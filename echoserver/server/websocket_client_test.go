@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// Bits and values in the header of a frame (RFC 6455, 5.2).
+// These constants are bits and values in a frame header (RFC 6455, 5.2).
 const (
 	finalBit           = 0x80
 	opcodeContinuation = 0x0
@@ -29,7 +29,7 @@ const (
 	length64           = 127 // the length follows in 8 bytes
 )
 
-// The limits in package websocket.
+// These constants repeat the limits in the websocket package.
 const (
 	maxMessage   = 1 << 20
 	firstChunk   = 4 << 10
@@ -46,7 +46,7 @@ type rawClient struct {
 const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
 	"dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-// openRaw opens a WebSocket and sends frames together with the request.
+// openRaw opens a WebSocket and sends frames together with the handshake request.
 func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	t.Helper()
 	c, response := handshake(t, connection, "/-/ws", nil, frames...)
@@ -56,7 +56,7 @@ func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	return c
 }
 
-// handshake sends a handshake for a target with additional headers, and frames with it. The headers are sent unchanged.
+// handshake sends a handshake request with additional headers, followed by frames in the same write. The headers are sent unchanged.
 func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
 	t.Helper()
 	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake
@@ -64,7 +64,7 @@ func handshake(t *testing.T, connection net.Conn, target string, headers []strin
 		request += headers[i] + ": " + headers[i+1] + "\r\n"
 	}
 	request += "\r\n" + strings.Join(frames, "")
-	go func() { _, _ = io.WriteString(connection, request) }() // the server may close before it has read everything
+	go func() { _, _ = io.WriteString(connection, request) }() // the server may close the connection before it has read everything
 	c := &rawClient{Conn: connection, reader: bufio.NewReader(connection)}
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
@@ -73,11 +73,11 @@ func handshake(t *testing.T, connection net.Conn, target string, headers []strin
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		return c, echotest.Reply{Response: response}.Whole(t)
 	}
-	_ = response.Body.Close() // there is no body
+	_ = response.Body.Close() // the response has no body
 	return c, echotest.Reply{Response: response}
 }
 
-// send sends frames, each in a separate packet.
+// send sends each frame in a separate packet.
 func (c *rawClient) send(t *testing.T, frames ...string) {
 	t.Helper()
 	for _, frame := range frames {
@@ -120,12 +120,12 @@ func (c *rawClient) all(t *testing.T) []string {
 		}
 		got = append(got, frame)
 		if strings.HasPrefix(frame, "close") {
-			_, _ = io.WriteString(c, masked(finalBit|opcodeClose, "")) // the server may have closed already
+			_, _ = io.WriteString(c, masked(finalBit|opcodeClose, "")) // the server may have closed the connection already
 		}
 	}
 }
 
-// readFrame reads an unmasked frame from the server.
+// readFrame reads a frame from the server, which must be unmasked.
 func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {
@@ -146,12 +146,12 @@ func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err e
 	return header[0]&finalBit != 0, header[0] & 0x0F, payload, err
 }
 
-// masked returns a frame as a client must send it. The first byte contains the flags and the opcode.
+// masked returns a masked frame, as clients must send it. first is the byte with the flags and the opcode.
 func masked(first byte, payload string) string {
 	return announced(first, len(payload), payload)
 }
 
-// announced returns a frame whose header announces the given length. The payload can be shorter.
+// announced returns a frame with a header that announces the given length. The payload can be shorter than that.
 func announced(first byte, length int, payload string) string {
 	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
 	header := []byte{first, maskBit | byte(length)}

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho sends handshakes that request their echo in every supported form, and handshakes that do not.
+// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that do not request one.
 func TestHandshakeEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -84,7 +84,7 @@ func decodeHandshake(t *testing.T, message string) decoded {
 	return decode(t, text)
 }
 
-// TestHandshakeEcho_headers sends the headers that proxies send, including a secret.
+// TestHandshakeEcho_headers sends the headers that proxies add, including one with a secret.
 func TestHandshakeEcho_headers(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=Sec-WebSocket-Protocol", "ECHO_TRUSTED_PROXIES=127.0.0.1")
 	client, _ := handshake(t, echotest.Dial(t, serve(t, h).URL), "/-/ws?echo.handshake=true&q=%E9", []string{"Origin", "https://shop.example",
@@ -108,8 +108,8 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity checks that the echo reveals where the server runs only to clients that can read an ordinary echo. A page of
-// another origin cannot read one.
+// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can also read ordinary echoes.
+// A page from another origin cannot read ordinary echoes.
 func TestHandshakeEcho_identity(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -137,7 +137,7 @@ func TestHandshakeEcho_identity(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_TLS checks that the echo describes the handshake's TLS.
+// TestHandshakeEcho_TLS checks that the echo describes the TLS connection of the handshake.
 func TestHandshakeEcho_TLS(t *testing.T) {
 	s := serveTLS(t, "")
 	config := s.config()
@@ -148,7 +148,7 @@ func TestHandshakeEcho_TLS(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_long sends a header that has nearly the maximum size and needs the longest escapes.
+// TestHandshakeEcho_long sends a header of nearly the maximum size with characters that need the longest escapes.
 func TestHandshakeEcho_long(t *testing.T) {
 	h := handlerOf(t)
 	long := strings.Repeat("\xff", connection.DefaultHeaderBytes-1000)
@@ -189,8 +189,8 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog requests WebSockets. Some of the requests are not valid handshakes. At debug level, the log contains the headers of
-// these requests and of no others.
+// TestHandshakeLog requests WebSockets, in some cases with invalid handshakes. At debug level, the server must log the headers of these
+// requests, but not the headers of other requests.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
@@ -215,13 +215,13 @@ func TestHandshakeLog(t *testing.T) {
 		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
 			t.Errorf("%s: there is no response: %v", name, err)
 		}
-		_ = connection.Close() // a WebSocket is logged when it ends
+		_ = connection.Close() // the server logs a WebSocket when it ends
 		echotest.Until(t, name+": the request is logged", func() bool { return strings.Contains(log.String(), `"msg":"request"`) })
 		expectHandshakeLine(t, name, log.String(), c.target, c.logged)
 	}
 }
 
-// expectHandshakeLine checks that the first log line is the echo of a handshake if one is expected, and is not an echo otherwise.
+// expectHandshakeLine checks whether the first log line is the echo of a handshake, as expected.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

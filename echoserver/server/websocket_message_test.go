@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// limitMessages limits the memory that messages can hold to this many bytes.
+// limitMessages limits the memory that is available for messages to the given number of bytes.
 func limitMessages(h *handler, bytes int64) { h.budget.Requests.Limit = (bytes + 2) / 3 * 4 }
 
-// TestWebSocketMemory checks that a session holds memory for the data that it has received, not for the announced length, and none between
-// messages.
+// TestWebSocketMemory checks that a session reserves memory only for data that it has received, not for the announced length. Between
+// messages, it must not reserve any memory.
 func TestWebSocketMemory(t *testing.T) {
 	const whole = maxMessage + maxChunk
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestWebSocketMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketWithoutMemory lets memory run out at several sizes.
+// TestWebSocketWithoutMemory makes the memory budget run out after several amounts of received data.
 func TestWebSocketWithoutMemory(t *testing.T) {
 	for _, limit := range []int64{0, firstChunk - 1, firstChunk, maxMessage / 2, maxMessage} {
 		synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrames sends frames that the session or its timers handle, and one frame of each kind that the library rejects.
+// TestWebSocketFrames sends frames that the session or its timers handle, and one frame of each kind that the WebSocket library rejects.
 func TestWebSocketFrames(t *testing.T) {
 	end, last := closeFrame(1000, ""), masked(finalBit|opcodeContinuation, "c")
 	for name, c := range map[string]struct {
@@ -112,20 +112,20 @@ func TestWebSocketFrames(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
 			got := openRaw(t, listener.Dial(t), c.sent).all(t)
-			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // most reasons come from the library
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // the library's reasons, which are most of them, are compared only by prefix
 				t.Errorf("%s: got %.200q, want %.200q", name, got, c.want)
 			}
 		})
 	}
 }
 
-// TestWebSocketIsNotReset checks, with real connections, that the close frame arrives although the server has not read everything.
+// TestWebSocketIsNotReset checks over real connections that the client receives the close frame even if the server has not read all data.
 func TestWebSocketIsNotReset(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	late := textFrame(echotest.Payload(512<<10)) + closeFrame(1000, "")
 	for first, want := range map[string]string{closeFrame(1000, ""): "close 1000", masked(opcodePing, ""): "close 1002"} {
 		client := openRaw(t, echotest.Dial(t, address))
-		client.send(t, first+late) // before anything is read
+		client.send(t, first+late) // sent before the server reads anything
 		if got, end := client.next(t), client.next(t); !strings.HasPrefix(got, want) || end != "end" {
 			t.Errorf("got %q and %q, want %q and the end", got, end, want)
 		}

@@ -17,7 +17,8 @@ import (
 // late is the close frame for a client that takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
-// TestWebSocketDeadlines exceeds the time limit in every state. A client that does not respond to the close frame gets 5 s more.
+// TestWebSocketDeadlines exceeds the time limit in every state of a session. A client that does not respond to the close frame gets another
+// 5 s.
 func TestWebSocketDeadlines(t *testing.T) {
 	const (
 		seconds = time.Second
@@ -27,8 +28,8 @@ func TestWebSocketDeadlines(t *testing.T) {
 	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(echotest.Payload(900), "")...)
 	for name, c := range map[string]struct {
 		sent  []string
-		pause time.Duration // after each frame
-		takes time.Duration // from the first byte
+		pause time.Duration // how long the client waits after each frame
+		takes time.Duration // the time from the first byte to the close frame
 		want  string
 	}{
 		"nothing":               {nil, 0, 620 * seconds, silent},
@@ -53,7 +54,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 			began := time.Now()
 			go func() {
 				for _, frame := range c.sent {
-					_, _ = io.WriteString(client, frame) // the server may have closed already
+					_, _ = io.WriteString(client, frame) // the server may have closed the connection already
 					select {
 					case <-time.After(c.pause):
 					case <-t.Context().Done():
@@ -82,7 +83,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrameThatIsLate sends part of a frame with the handshake.
+// TestWebSocketFrameThatIsLate sends the first part of a frame with the handshake, and never completes the frame.
 func TestWebSocketFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -94,8 +95,8 @@ func TestWebSocketFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// TestWebSocketControlFrameThatIsLate sends part of a ping. The library closes the connection without a close frame, which is not required
-// (RFC 6455, 7.1.7).
+// TestWebSocketControlFrameThatIsLate sends only part of a ping. The library then closes the connection without a close frame, because RFC
+// 6455 (7.1.7) does not require one.
 func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -112,7 +113,7 @@ func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// halfClosed is a connection whose sending side can be closed without the client noticing.
+// halfClosed is a connection with a sending side that can be closed without the client noticing.
 type halfClosed struct {
 	net.Conn
 	closed *atomic.Bool
@@ -123,8 +124,8 @@ func (c halfClosed) CloseWrite() error {
 	return c.SetWriteDeadline(time.Now())
 }
 
-// TestWebSocketClientThatDoesNotClose sends frames that end the WebSocket, and then does not close the connection. The server continues to
-// read for a while, so that data the client still sends does not cause a reset.
+// TestWebSocketClientThatDoesNotClose sends frames that end the WebSocket, but does not close the connection. The server must continue to
+// read for a while, so that any data that the client still sends does not cause a reset.
 func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string
@@ -167,7 +168,7 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	}
 }
 
-// TestWebSocketMessageThatIsCut loses the connection within a message, which must not be echoed.
+// TestWebSocketMessageThatIsCut loses the connection in the middle of a message. The incomplete message must not be echoed.
 func TestWebSocketMessageThatIsCut(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
@@ -214,7 +215,8 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestWebSocketEndsWithTheServer stops the server in several states. A client that closes the WebSocket does not have to wait.
+// TestWebSocketEndsWithTheServer stops the server while a session is in several states. If the client closes the WebSocket, the session
+// ends without further delay.
 func TestWebSocketEndsWithTheServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",

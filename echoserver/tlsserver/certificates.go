@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// certificateWait is the time that the server waits for its first certificate: the pod may start before the Secret exists.
+	// certificateWait is how long the server waits for its first certificate, because the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is the interval at which the server reads the files while it waits for its first certificate. rotationPoll is the
-	// interval while it serves. The kubelet updates the files about once a minute.
+	// certificatePoll is how often the server reads the files while it waits for its first certificate, and rotationPoll is how often it reads
+	// them afterwards. The kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )
 
-// Metrics contains the metrics of the certificate.
+// Metrics contains the metrics about the certificate.
 type Metrics struct {
 	ReloadFailures atomic.Int64
 	Expiry         atomic.Int64 // Unix time
@@ -31,13 +31,13 @@ type Certificates struct {
 	metrics  *Metrics
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
-	// Only one goroutine uses the following fields.
+	// The following fields are used by only one goroutine.
 	loaded         secretFiles // the files from which current was loaded
 	failure        failure
-	emptyAuthority bool // the last ca.crt was empty; this is reported once
+	emptyAuthority bool // whether the last ca.crt was empty, which is reported only once
 }
 
-// failure describes why files cannot be used. The zero value means no failure.
+// failure describes why the files cannot be used. Its zero value means that there is no failure.
 type failure struct {
 	files secretFiles
 	why   string
@@ -65,7 +65,7 @@ func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *s
 	}
 }
 
-// source describes the origin of the files, for messages.
+// source returns a description of where the files come from, for messages.
 func (s *Settings) source() string {
 	if s.Secret != "" {
 		return fmt.Sprintf("Secret %q", s.Secret)
@@ -87,7 +87,8 @@ func (c *Certificates) Follow(ctx context.Context) {
 	}
 }
 
-// Rotate loads changed files. If they cannot be used, it keeps the last certificate, and counts and logs the failure once.
+// Rotate loads the files if they have changed. If the new files cannot be used, it keeps the last certificate, and counts and logs the
+// failure once.
 func (c *Certificates) Rotate() {
 	last := c.current.Load()
 	files, err := c.load()
@@ -126,8 +127,8 @@ func (c *Certificates) load() (secretFiles, error) {
 	return files, nil
 }
 
-// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last ca.crt, or with none at startup. Clients that
-// need not present a certificate are not affected.
+// replaceEmptyAuthority handles an empty ca.crt, which some issuers write: it uses the last ca.crt, or at startup, no ca.crt. Clients that
+// do not have to present a certificate are not affected.
 func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
 		c.settings.ClientCertificate == ClientCertificateRequest

@@ -27,8 +27,8 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	})
 }
 
-// TestCertificates_rotations follows the files through valid and invalid contents: with invalid content, the last certificate stays in use,
-// and the failure is counted and logged once.
+// TestCertificates_rotations replaces the files with valid and invalid content. With invalid content, the last certificate must stay in
+// use, and the failure must be counted and logged once.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
@@ -59,7 +59,7 @@ func TestCertificates_rotations(t *testing.T) {
 		} {
 			before := len(log.String())
 			volume.Update(t, step.files)
-			<-time.After(3 * rotationPoll) // each content is read several times
+			<-time.After(3 * rotationPoll) // long enough to read each content several times
 			synctest.Wait()
 			logged := log.String()[before:]
 			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves ||
@@ -81,8 +81,8 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestCertificates_emptyAuthority starts with an empty ca.crt which becomes valid later: the certificate is served and rotated throughout.
-// Each time ca.crt becomes empty, this is logged and counted once.
+// TestCertificates_emptyAuthority starts with an empty ca.crt that becomes valid later. The server must serve and rotate the certificate
+// throughout, and must log and count an empty ca.crt only once each time ca.crt becomes empty.
 func TestCertificates_emptyAuthority(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Connection is a TLS connection that net/http treats as a connection without TLS, because it is not a *tls.Conn and has no ConnectionState
-// method. Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as it does without TLS.
+// Connection is a TLS connection that net/http treats as a plain connection, because it is not a *tls.Conn and has no ConnectionState
+// method. Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as it does on plain connections.
 type Connection struct {
 	net.Conn  // the *tls.Conn
 	transport *transport
@@ -21,7 +21,7 @@ type Connection struct {
 	authority *x509.CertPool
 	port      string
 	handshake func() error
-	state     *tls.ConnectionState // after the handshake
+	state     *tls.ConnectionState // set after the handshake
 }
 
 func newConnection(plain net.Conn, listener *tlsListener) *Connection {
@@ -33,7 +33,7 @@ func newConnection(plain net.Conn, listener *tlsListener) *Connection {
 	return c
 }
 
-// runHandshake limits the time for the handshake in both directions; net/http's read deadline limits only one direction.
+// runHandshake runs the handshake with a time limit for both directions. The read deadline that net/http sets limits only one direction.
 func (c *Connection) runHandshake(secure *tls.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connection.HeaderTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (c *Connection) runHandshake(secure *tls.Conn) error {
 	return nil
 }
 
-// verify returns the chains from a client's certificate to the authority, if any.
+// verify returns the certificate chains from a client's certificate to the authority, if there are any.
 func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certificate {
 	if len(peer) == 0 {
 		return nil
@@ -90,19 +90,19 @@ func (c *Connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side.
+// CloseWrite closes the sending side of the connection.
 func (c *Connection) CloseWrite() error {
 	closer, _ := c.Conn.(interface{ CloseWrite() error })
 	return closer.CloseWrite()
 }
 
-// NetConn returns the connection below TLS.
+// NetConn returns the underlying connection, which carries the TLS data.
 func (c *Connection) NetConn() net.Conn { return c.transport.Conn }
 
 // Port returns the port on which the connection was accepted.
 func (c *Connection) Port() string { return c.port }
 
-// Of returns a request's TLS connection, or nil without TLS.
+// Of returns the TLS connection that a request was received on, or nil if the request was sent without TLS.
 func Of(r *http.Request) *Connection {
 	c := connection.Of(r)
 	if c == nil {
@@ -112,7 +112,8 @@ func Of(r *http.Request) *Connection {
 	return secure
 }
 
-// State returns the TLS state, or nil without TLS. VerifiedChains is empty unless the authority verifies the client.
+// State returns the TLS state of a request's connection, or nil without TLS. VerifiedChains is empty unless the authority verifies the
+// client.
 func State(r *http.Request) *tls.ConnectionState {
 	secure := Of(r)
 	if secure == nil {

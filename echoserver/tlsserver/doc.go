@@ -1,2 +1,2 @@
-// Package tlsserver adds TLS to connections. It reloads the certificate when its files change.
+// Package tlsserver adds TLS to connections, and reloads the certificate when the certificate files change.
 package tlsserver

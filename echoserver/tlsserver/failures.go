@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// reportFailure reports a failed handshake, and responds to a request that was sent without TLS.
+// reportFailure reports a failed handshake. If the client sent a plain HTTP request instead, reportFailure also responds to that request.
 func (c *Connection) reportFailure(err error) {
 	what := rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "TLS", Reason: rejections.ReasonHandshake, Detail: err.Error()}
 	record, isRecord := errors.AsType[tls.RecordHeaderError](err)
@@ -41,7 +41,7 @@ func (c *Connection) reportFailure(err error) {
 	}
 }
 
-// hasLeft reports whether the client closed the connection, as health checks do, or the server closed it to make room for another
+// hasLeft reports whether the connection is closed: by the client, as health checks do, or by the server, to make room for another
 // handshake.
 func hasLeft(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
@@ -53,13 +53,13 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// isHTTP reports whether a connection begins with an HTTP request, including HTTP/2.
+// isHTTP reports whether a connection begins with a plain HTTP/1 or HTTP/2 request.
 func isHTTP(beginning [5]byte) bool {
 	return slices.ContainsFunc([]string{"GET ", "HEAD ", "POST ", "PUT ", "OPTIO", "DELET", "PATCH", "CONNE", "TRACE", "PRI *"},
 		func(method string) bool { return string(beginning[:len(method)]) == method })
 }
 
-// rejectPlain responds to a request that was sent without TLS.
+// rejectPlain responds to a plain HTTP request on the TLS port.
 func (c *Connection) rejectPlain() {
 	under := c.transport.Conn
 	deadline := under.SetWriteDeadline(time.Now().Add(closeTimeout))

@@ -13,33 +13,33 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// The files in the directory. Each file is a key of the Secret.
+// These constants are the names of the files in the directory. Each file is a key in the Secret.
 const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	authorityFile   = "ca.crt"
 )
 
-// secretFile is the content of a file. The zero value means a file that does not exist.
+// secretFile is the content of a file. Its zero value means that the file does not exist.
 type secretFile struct {
 	content string
 	exists  bool
 }
 
-// secretFiles is comparable, so that a change to any file is detected.
+// secretFiles is comparable, so that a change to any of the files can be detected.
 type secretFiles struct {
 	certificate, key, authority secretFile
 }
 
-// certificatePair holds the configuration for new connections.
+// certificatePair holds the TLS configuration for new connections.
 type certificatePair struct {
 	config    *tls.Config
 	authority *x509.CertPool // verifies clients
-	expiry    time.Time      // of the certificate
+	expiry    time.Time      // when the certificate expires
 }
 
-// read returns the files. It reads the files until two consecutive reads are the same, because a single read during a rotation could return
-// files from two pairs.
+// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a single read
+// during a rotation could mix files from two pairs.
 func (s *Settings) read() (files secretFiles, err error) {
 	for range 3 {
 		previous := files
@@ -91,7 +91,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 		return nil
 	}
 	switch s.ClientCertificate {
-	case ClientCertificateRequest: // without ClientCAs, because many clients would not present a certificate from another authority
+	case ClientCertificateRequest: // ClientCAs stays unset, because with it, many clients would not present a certificate from another authority
 		config.ClientAuth = tls.RequestClientCert
 	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
@@ -111,7 +111,8 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
 }
 
-// parseAuthority returns the certificates that verify clients. It never returns a nil pool, which would mean the system's certificates.
+// parseAuthority returns the certificates that are used to verify clients. It never returns a nil pool, because that would mean the
+// system's certificates.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
@@ -126,10 +127,10 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxNames is the maximum number of names and extensions in a client's certificates.
+// maxNames is the maximum total number of names and extensions in a client certificate.
 const maxNames = 200
 
-// rejectManyNames rejects client certificates with very many names, which would take a lot of memory while the connection is open.
+// rejectManyNames rejects client certificates with too many names, because these would use a lot of memory while the connection is open.
 func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestSettings_pair checks the errors for files that cannot be used.
+// TestSettings_pair checks the errors about files that cannot be used.
 func TestSettings_pair(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
@@ -22,7 +22,7 @@ func TestSettings_pair(t *testing.T) {
 	for name, c := range map[string]struct {
 		files  map[string]string
 		client string
-		want   string // "" means no error
+		want   string // the expected error, or "" for none
 	}{
 		"a pair": {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
 		"a pair with its authority": {
@@ -67,7 +67,7 @@ func TestSettings_pair(t *testing.T) {
 	}
 }
 
-// TestSettings_unreadableFiles puts a directory in place of a file.
+// TestSettings_unreadableFiles replaces a file with a directory.
 func TestSettings_unreadableFiles(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, keyFile), 0o700); err != nil {

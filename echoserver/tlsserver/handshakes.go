@@ -14,22 +14,23 @@ const (
 	LimitHandshakes = "handshakes"
 	// maxHandshakes is the maximum number of handshakes in progress. A handshake begins when the first data arrives.
 	maxHandshakes = 256
-	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake. It includes the client's certificates.
+	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake, including the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of a client's chain. A connection keeps the chain in memory, which takes several KiB for each
-	// certificate.
+	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps the chain in memory, which uses several
+	// KiB for each certificate.
 	maxPeerCertificates = 8
-	// closeTimeout is the time for which closing a connection may wait for a client that does not read.
+	// closeTimeout is how long closing a connection may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
 )
 
 var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 
-// transport is the connection below TLS. It limits the size of the handshake and the time to close the connection.
+// transport is the underlying connection that carries TLS data. It limits the size of the handshake and the time that closing the
+// connection takes.
 type transport struct {
 	net.Conn
-	handshakes *connection.EvictingSet // in progress; most take milliseconds, and slow handshakes make room for new ones
-	received   int                     // bytes in the handshake
+	handshakes *connection.EvictingSet // the handshakes in progress; most take milliseconds, and slow ones are ended to make room for new ones
+	received   int                     // the number of handshake bytes received
 	complete   bool                    // whether the handshake is complete
 	closing    atomic.Bool
 }
@@ -49,8 +50,8 @@ func (t *transport) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline implements net.Conn. It shortens the deadline for tls.Conn's last record: tls.Conn allows five seconds, during which
-// http.Server.Shutdown would close no other connection.
+// SetWriteDeadline implements net.Conn. It shortens the deadline for the last record that tls.Conn sends. tls.Conn allows five seconds, and
+// http.Server.Shutdown could not close any other connection during that time.
 func (t *transport) SetWriteDeadline(deadline time.Time) error {
 	if soon := time.Now().Add(closeTimeout); t.closing.Load() && deadline.After(soon) {
 		deadline = soon

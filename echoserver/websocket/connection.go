@@ -14,22 +14,22 @@ import (
 const (
 	// messageTimeout is the time limit for sending a message.
 	messageTimeout = 2 * time.Minute
-	// closeTimeout is the time that the server waits for a client to close a WebSocket, and for data in transit when the server stops.
+	// closeTimeout is how long the server waits for a client to close a WebSocket and, when the server stops, for data in transit.
 	closeTimeout = 5 * time.Second
 )
 
-// sessionConnection is a WebSocket's connection. If a client takes too long, the timers close the WebSocket.
+// sessionConnection is the connection of a WebSocket. Its timers close the WebSocket if the client takes too long.
 type sessionConnection struct {
 	*connection.Connection
 	idle    *time.Timer // runs while no frame is being received
-	stall   *time.Timer // runs from the last received byte of an incomplete frame or message
+	stall   *time.Timer // restarts with each byte received in an incomplete frame or message
 	message *time.Timer // runs from the first frame of an incomplete message
-	early   bool        // part of a frame was received before the connection was hijacked
-	failed  atomic.Bool // data that the client still sends must not be processed (RFC 6455, 7.1.7)
+	early   bool        // whether part of a frame was received before the connection was hijacked
+	failed  atomic.Bool // whether to discard further data from the client (RFC 6455, 7.1.7)
 	ends    sync.Once
 }
 
-// startTimers starts the timers. idle is called if no frame begins for IdleTimeout, and late if a message takes too long.
+// startTimers starts the timers. A timer calls idle if no frame begins within IdleTimeout, or late if a message takes too long.
 func (c *sessionConnection) startTimers(idle, late func()) {
 	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
 	c.stall = time.AfterFunc(exchange.StallTimeout, late)
@@ -40,27 +40,27 @@ func (c *sessionConnection) startTimers(idle, late func()) {
 	}
 }
 
-// stopTimers stops the timers when the WebSocket has ended.
+// stopTimers stops all timers. It is called when the WebSocket has ended.
 func (c *sessionConnection) stopTimers() {
 	c.idle.Stop()
 	c.stall.Stop()
 	c.message.Stop()
 }
 
-// messageReceived is called when no message is being received.
+// messageReceived must be called when no message is being received.
 func (c *sessionConnection) messageReceived() {
 	c.message.Stop()
 	c.awaitFrame()
 }
 
-// awaitFrame is called when a frame has been received. If part of the next frame arrived with that frame, the connection still counts as
-// idle. Within a message, the timer for the whole message continues.
+// awaitFrame must be called after each received frame. If part of the next frame arrived with that frame, the connection still counts as
+// idle. In the middle of a message, the timer for the whole message continues.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)
 }
 
-// partReceived is called when part of a frame has been received.
+// partReceived must be called when part of a frame has been received.
 func (c *sessionConnection) partReceived() {
 	c.idle.Stop()
 	c.stall.Reset(exchange.StallTimeout)
@@ -81,11 +81,11 @@ func (c *sessionConnection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end makes reading and writing fail after closeTimeout. Only the first call has an effect and returns true.
+// end makes reads and writes fail after closeTimeout. Only the first call has an effect and returns true.
 func (c *sessionConnection) end() (first bool) {
 	c.ends.Do(func() {
 		first = true
-		_ = c.SetDeadline(time.Now().Add(closeTimeout)) // if it fails, so do reading and writing
+		_ = c.SetDeadline(time.Now().Add(closeTimeout)) // if this fails, reading and writing fail, too
 	})
 	return first
 }

@@ -19,17 +19,17 @@ import (
 // Handler echoes WebSocket messages.
 type Handler struct {
 	Ending   <-chan struct{}                         // closed when the server stops
-	Sessions *sync.WaitGroup                         // counts WebSockets, for which http.Server does not wait
-	Open     *atomic.Int64                           // the number of WebSockets
-	Rejected func(reason string)                     // counts a message that is rejected because of a limit
+	Sessions *sync.WaitGroup                         // counts WebSockets, because http.Server does not wait for them
+	Open     *atomic.Int64                           // the number of open WebSockets
+	Rejected func(reason string)                     // counts a message that was rejected because of a limit
 	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
-	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, which may not be a valid handshake
-	// First returns the first message that a handshake requests, or nil if it requests none. It acquires memory for the message, and returns
-	// the size of that memory. It returns false if it has rejected the handshake.
+	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, even if its handshake is invalid
+	// First returns the first message to send, if the handshake requests one, or nil otherwise. It reserves memory for the message, and
+	// returns the number of reserved bytes. It returns false if it rejected the handshake.
 	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
-// Serve echoes a WebSocket's messages. It responds to other requests with the page.
+// Serve echoes the messages of a WebSocket. It responds to requests that are not handshakes with the page.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !exchange.Gets(e, r, "a WebSocket") {
 		return
@@ -48,12 +48,12 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !ok {
 		return
 	}
-	h.Sessions.Add(1) // before the connection is hijacked
+	h.Sessions.Add(1) // must be called before the connection is hijacked
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: connection.Of(r)}
 	socket, err := accept(e, r, subprotocol, connection)
 	if err != nil {
-		return // the library has responded
+		return // the library has already responded
 	}
 	h.Open.Add(1)
 	defer h.Open.Add(-1)
@@ -67,10 +67,10 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 }
 
 // accept responds to a valid handshake. It accepts any origin, because a client receives only data that the client sent or that proxies
-// added. Gateways also change the Host header, with which the library would compare the origin. It disables compression, which would hold
-// memory outside of the budget.
+// added. In addition, gateways change the Host header, so that the library could not compare it with the origin. accept disables
+// compression, because compression would use memory outside the budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the other headers have no meaning here
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the other headers have no meaning in a handshake response
 		return name != proof.ResponseHeader && name != "X-Echo-Applied"
 	})
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
@@ -90,7 +90,7 @@ func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessio
 	return socket, nil
 }
 
-// upgrade is the response writer for a handshake. The library hijacks the connection through it.
+// upgrade is the response writer for a handshake. The library uses it to hijack the connection.
 type upgrade struct {
 	*exchange.Exchange
 	connection *sessionConnection

@@ -13,14 +13,15 @@ import (
 
 const version = "13"
 
-// isHandshake reports whether a request asks for an upgrade to WebSocket. HTTP/1.0, HTTP/2 and HEAD requests cannot be upgraded.
+// isHandshake reports whether a request asks to upgrade the connection to a WebSocket. HTTP/1.0, HTTP/2 and HEAD requests cannot do so.
 func isHandshake(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
 		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
 // checkHandshake returns the first subprotocol that a WebSocket request offers, or "" if it offers none. If the request is not valid, it
-// returns the status and the reason for the rejection (RFC 6455, 4.2). The library checks less, and its reasons do not name the header.
+// returns the status and the reason for the rejection (RFC 6455, 4.2). The library makes fewer checks, and its reasons do not name the
+// header.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {
@@ -38,7 +39,7 @@ func checkHandshake(r *http.Request) (subprotocol string, status int, err error)
 	return subprotocol, http.StatusBadRequest, err
 }
 
-// isNonce reports whether Sec-WebSocket-Key has exactly one value and the value is valid.
+// isNonce reports whether Sec-WebSocket-Key has exactly one value and that value is valid.
 func isNonce(values []string) bool {
 	if len(values) != 1 {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// session echoes a WebSocket's messages. One goroutine reads and writes. Timers, and the server when it stops, close the WebSocket from
-// other goroutines.
+// session echoes the messages of a WebSocket. A single goroutine reads and writes. Timers, and the server when it stops, can close the
+// WebSocket from other goroutines.
 type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
@@ -55,7 +55,7 @@ func (s *session) sendFirst() error {
 	}
 	err := s.send(websocket.MessageText, s.first.chunks)
 	s.first.release()
-	s.first = nil // it can be large
+	s.first = nil // frees the message, which can be large
 	return err
 }
 
@@ -78,7 +78,7 @@ func (s *session) echo() error {
 	return s.send(kind, m.chunks)
 }
 
-// send sends a message, with one frame for each chunk (RFC 6455, 5.4).
+// send sends a message as one frame per chunk (RFC 6455, 5.4).
 func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exchange.StallTimeout)
 	defer cancel()
@@ -99,12 +99,13 @@ func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 
 // close sends a close frame, and waits until the WebSocket has ended. Only the first call has an effect.
 func (s *session) close(code websocket.StatusCode, reason string) {
-	s.connection.end() // the library waits for some events without a time limit
+	s.connection.end() // necessary because the library waits for some events without a time limit
 	_ = s.socket.Close(code, reason)
 }
 
-// closeFor returns the code and the reason with which an error ends a WebSocket, and the limit that was reached, or "" if none was. The
-// library has already sent a close frame if the client closes the WebSocket, if a message is too long, and for most invalid frames.
+// closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, or "" if no limit was
+// reached. The library has already sent a close frame if the client closes the WebSocket, if a message is too long, and for most invalid
+// frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

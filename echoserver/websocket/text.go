@@ -10,7 +10,7 @@ import (
 
 var errNotUTF8 = errors.New("a text message must be UTF-8")
 
-// utf8Reader reads text, and fails as soon as part of the text is not UTF-8 (RFC 6455, 8.1).
+// utf8Reader reads text, and fails as soon as the text cannot be valid UTF-8 (RFC 6455, 8.1).
 type utf8Reader struct {
 	reader io.Reader
 	text   utf8Stream
@@ -21,7 +21,7 @@ func (r *utf8Reader) Read(p []byte) (int, error) {
 	n, err := r.reader.Read(p)
 	ended := errors.Is(err, io.EOF)
 	if err != nil && !ended {
-		return n, err // after an error, the library leaves the data masked
+		return n, err // the library leaves the data masked after an error
 	}
 	if !r.text.add(p[:n]) || ended && !r.text.complete() {
 		return 0, errNotUTF8
@@ -35,7 +35,7 @@ type utf8Stream struct {
 	size    int
 }
 
-// add adds a part, and reports whether the text can still be UTF-8.
+// add adds a part to the text, and reports whether the text can still be valid UTF-8.
 func (s *utf8Stream) add(part []byte) bool {
 	for s.size > 0 && len(part) > 0 {
 		s.partial[s.size] = part[0]
@@ -56,5 +56,5 @@ func (s *utf8Stream) add(part []byte) bool {
 	return utf8.Valid(whole)
 }
 
-// complete reports whether the text has no incomplete character at its end.
+// complete reports whether the text does not end with an incomplete character.
 func (s *utf8Stream) complete() bool { return s.size == 0 }

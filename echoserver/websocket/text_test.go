@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestUTF8Stream splits texts into three parts at all positions. The parts are accepted if the text is UTF-8.
+// TestUTF8Stream splits texts into three parts at all positions. The parts must be accepted if the whole text is valid UTF-8.
 func TestUTF8Stream(t *testing.T) {
-	// the last character of each length
+	// the last valid character of each encoded length
 	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",
 		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
 		"\xf8\x88\x80\x80\x80", "\xff", "\xce", "ok\xe1\xbd", "\xf0\x9f\x98"} {
@@ -25,7 +25,7 @@ func TestUTF8Stream(t *testing.T) {
 	}
 }
 
-// TestUTF8Stream_early checks that text is rejected as soon as it can no longer be UTF-8.
+// TestUTF8Stream_early checks that text is rejected as soon as it can no longer be valid UTF-8.
 func TestUTF8Stream_early(t *testing.T) {
 	for text, want := range map[string]bool{"\xf0\x9f\x98": true, "\xf0\x80": false, "\xed\xa0": false, "\xe2\x82A": false, "\xf5": false} {
 		for cut := range len(text) {
