@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends a ClientHello that is too large because it lists many protocol names.
+// TestLargeHandshake sends first messages below and above the size limit. They list many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

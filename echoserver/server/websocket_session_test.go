@@ -29,7 +29,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent  []string
 		pause time.Duration // how long the client waits after each frame
-		takes time.Duration // the time from the first byte to the close frame
+		takes time.Duration // the expected time from the first byte until the WebSocket ends
 		want  string
 	}{
 		"nothing":               {nil, 0, 620 * seconds, silent},

@@ -91,7 +91,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 		return nil
 	}
 	switch s.ClientCertificate {
-	case ClientCertificateRequest: // ClientCAs stays unset, because with it, many clients would not present a certificate from another authority
+	case ClientCertificateRequest: // without ClientCAs, because it makes many clients withhold other authorities' certificates
 		config.ClientAuth = tls.RequestClientCert
 	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
@@ -127,7 +127,7 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxNames is the maximum total number of names and extensions in a client certificate.
+// maxNames is the maximum total number of names and extensions in a client's certificates.
 const maxNames = 200
 
 // rejectManyNames rejects client certificates with too many names, because these would use a lot of memory while the connection is open.

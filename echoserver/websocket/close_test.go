@@ -20,7 +20,7 @@ func TestCloseFor(t *testing.T) {
 		{errMessageMemory, websocket.StatusTryAgainLater, connection.LimitMemory},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
 		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
-		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // sent by the client, and already answered by the library
+		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // the library has already responded
 		{websocket.CloseError{Code: websocket.StatusTryAgainLater}, websocket.StatusProtocolError, ""},
 	} {
 		code, reason, limit := closeFor(fmt.Errorf("reading: %w", c.err))

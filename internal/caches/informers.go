@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers holds the informers for all objects that the operator watches, keyed by the type of the objects.
+// Informers holds the informers for all objects that the operator watches, keyed by object type.
 type Informers map[string]cache.Informer
 
-// NewInformers makes the caches hold all watched objects as soon as they start. Otherwise, the controllers would request most objects only
-// after the process becomes the leader.
+// NewInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
+// the process becomes the leader and starts its controllers.
 func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
 	all := Informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
@@ -45,12 +45,12 @@ func nameOf(object client.Object) string {
 	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
 }
 
-// Pending returns, in sorted order, the caches that have not received all objects yet.
+// Pending returns the sorted names of the caches that have not received all objects yet.
 func (i Informers) Pending() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
 }
 
-// Check is a probe that fails until all caches have received all objects. It does not wait.
+// Check is a probe that fails until all caches have received all objects. It returns immediately.
 func (i Informers) Check(*http.Request) error {
 	if pending := i.Pending(); len(pending) > 0 {
 		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// informer is a fake informer that reports only whether it is filled.
+// informer is a fake informer that only reports whether it has synced.
 type informer struct {
 	cache.Informer
 	filled bool

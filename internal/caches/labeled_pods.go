@@ -14,8 +14,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// NewLabeledPods adds to a manager a second cache for the pods that request a companion, because a cache has only one selector per kind.
-// Pods without the label use no memory.
+// NewLabeledPods adds a second cache to a manager, for the pods that request a companion. The second cache is necessary because a cache has
+// only one selector per kind. Pods without the companion label use no memory.
 func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
 	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
@@ -32,13 +32,13 @@ func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, erro
 	return pods, mgr.Add(managedCache{pods})
 }
 
-// managedCache makes a manager start a cache together with the manager's own cache, before leader election, and wait for it.
+// managedCache makes a manager start a cache together with the manager's own cache and wait for both before leader election.
 type managedCache struct{ cache.Cache }
 
-// GetCache returns the cache. A manager recognizes a cache by this method.
+// GetCache returns the cache. This method is what makes a manager treat the object as a cache.
 func (c managedCache) GetCache() cache.Cache { return c.Cache }
 
-// stripLabeledPod is a cache transform that keeps only the parts of a pod that matter to its companion.
+// stripLabeledPod is a cache transform that keeps only those parts of a pod that determine its companion.
 func stripLabeledPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -20,17 +20,17 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Watched lists the kinds that the operator watches in addition to Kubernetes' own kinds.
+// Watched specifies which kinds the operator watches in addition to the built-in kinds of Kubernetes.
 type Watched struct {
-	// Served holds the Gateway API kinds.
+	// Served holds the Gateway API kinds to watch.
 	Served children.Served
 	// PodMonitors is true if the operator can create PodMonitors.
 	PodMonitors bool
-	// TLS holds the source of the cluster's TLS profile.
+	// TLS is the source of the cluster's TLS profile.
 	TLS map[client.Object]cache.ByObject
 }
 
-// Objects returns an empty object of each kind that the manager's cache holds, except the kinds in TLS, which openshift.TLSProfile watches.
+// Objects returns an empty object of each kind in the manager's cache, except the kinds in TLS, which openshift.TLSProfile watches.
 func (w Watched) Objects() []client.Object {
 	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {
@@ -42,8 +42,9 @@ func (w Watched) Objects() []client.Object {
 	return objects
 }
 
-// Options makes the cache keep only objects that the operator created, without the fields that the operator does not read. The cache keeps
-// only the identity of foreign PodMonitors. missed is called when the cluster no longer serves a watched kind.
+// Options returns the options that make the cache keep only objects that the operator created, without the fields that the operator does
+// not read. For other PodMonitors, the cache keeps only their identity. The function missed is called when the cluster no longer serves a
+// watched kind.
 func Options(namespaces []string, watched Watched, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -62,7 +63,8 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		// There is no label selector: it would hide a PodMonitor that lost its labels and is no longer desired. A cluster has few PodMonitors.
+		// There is no label selector, because it would hide a PodMonitor that lost its labels and is no longer desired. Clusters have few
+		// PodMonitors.
 		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
@@ -75,7 +77,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 	return o
 }
 
-// furtherCacheOptions returns the options of all caches except the manager's cache.
+// furtherCacheOptions returns the options for all caches other than the manager's cache.
 func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
 	return cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

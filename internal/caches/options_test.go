@@ -25,7 +25,7 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	selected := 0
 	for object, by := range options.ByObject {
 		switch object.(type) {
-		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // unstructured objects are PodMonitors
+		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the unstructured objects are PodMonitors
 			continue
 		}
 		selected++
@@ -47,8 +47,8 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options. Without options, the cache would keep all objects of the
-// kind. No other kind may have options, because a kind that is not served cannot be listed.
+// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options, because the cache keeps all objects of a kind without
+// options. Other kinds must not have options, because a kind that is not served cannot be listed.
 func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string

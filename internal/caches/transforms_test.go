@@ -45,7 +45,7 @@ func TestStripChild(t *testing.T) {
 
 func TestStripPodMonitor(t *testing.T) {
 	own := desired.PodMonitor(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })).Desired
-	own.SetLabels(nil) // another client removed them
+	own.SetLabels(nil) // as if another client had removed them
 	foreign := own.DeepCopy()
 	foreign.SetOwnerReferences(nil)
 	identity := desired.NewPodMonitor()
@@ -79,7 +79,7 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 }
 
-// TestStripPodKeepsWhatTheOperatorReads checks pods that have random fields and the texts that Kubernetes writes.
+// TestStripPodKeepsWhatTheOperatorReads checks pods with random fields and with the messages that Kubernetes writes.
 func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled",
 		"Error", string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled),

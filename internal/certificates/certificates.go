@@ -1,4 +1,4 @@
-// Package certificates reads PEM certificates. Unlike the standard library, it reports damaged content instead of skipping it.
+// Package certificates reads PEM certificates. Unlike the standard library, it reports malformed content instead of skipping it.
 package certificates
 
 import (
@@ -13,7 +13,8 @@ import (
 
 const (
 	kind = "CERTIFICATE"
-	// byteOrderMark is the mark that some editors write at the start of a file. In front of the first block, it would hide that block.
+	// byteOrderMark is the byte order mark that some editors write at the start of a file. It must be removed, because it would hide the first
+	// PEM block.
 	byteOrderMark = "\xef\xbb\xbf"
 )
 
@@ -53,7 +54,7 @@ func Parse(file []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// Pool returns the certificates in a file as trusted authorities.
+// Pool returns a pool that trusts the certificates in a file.
 func Pool(file []byte) (*x509.CertPool, error) {
 	all, err := Parse(file)
 	if err != nil {
@@ -66,7 +67,7 @@ func Pool(file []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Pair returns the certificate in tls.crt with the key in tls.key.
+// Pair returns the certificate from tls.crt together with the private key from tls.key.
 func Pair(certificates, key []byte) (tls.Certificate, error) {
 	key = withoutMark(key)
 	pair, err := tls.X509KeyPair(withoutMark(certificates), key)

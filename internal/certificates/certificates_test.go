@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestParse checks that Parse returns all certificates of a file, or an error that says why it cannot.
+// TestParse checks that Parse returns all certificates in a file, or an error that explains why it cannot return them.
 func TestParse(t *testing.T) {
 	a, b := echotest.NewAuthority(t, "a").PEM, echotest.NewAuthority(t, "b").PEM
 	key := echotest.NewAuthority(t, "c").Issue(t, "leaf").Key

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// escaped returns JSON with escapes for the characters that YAML does not allow or would change, because the API server parses the body of
-// an apply as YAML.
+// escaped returns JSON in which characters that YAML forbids or changes are escaped. This is necessary because the API server parses the
+// body of an apply request as YAML.
 func escaped(body []byte) []byte {
 	if !bytes.ContainsFunc(body, unlikeYAML) {
 		return body
@@ -23,8 +23,8 @@ func escaped(body []byte) []byte {
 	return all
 }
 
-// unlikeYAML reports whether a character is allowed in a JSON string, but a YAML string forbids or changes it: control characters,
-// including a line break (U+0085), the byte order mark, and noncharacters.
+// unlikeYAML reports whether a character is allowed in JSON strings, but is forbidden or changed in YAML strings. These are control
+// characters, including a line break (U+0085), the byte order mark, and noncharacters.
 func unlikeYAML(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }

@@ -12,28 +12,28 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Child is an object that belongs or could belong to an Echo.
+// Child describes an object that belongs to an Echo, or could belong to it.
 type Child struct {
 	Kind string
 	Key  client.ObjectKey
-	// NewObject returns an empty object of the kind, to read into.
+	// NewObject returns an empty object of the kind, into which the live object can be read.
 	NewObject func() client.Object
-	// Desired holds the fields that the operator sets, and no others. It is nil if there should be no such object.
+	// Desired holds exactly the fields that the operator sets. It is nil if the object should not exist.
 	Desired *unstructured.Unstructured
-	// Optional is true if the cluster may not serve the kind.
+	// Optional is true if some clusters do not serve the kind.
 	Optional bool
-	// RunsPods is true if the Echo's pods belong to the object.
+	// RunsPods is true if the object creates the Echo's pods.
 	RunsPods bool
-	// Recreate reports whether an object that differs must be recreated. It is nil if the kind is always updated.
+	// Recreate reports whether a differing object must be recreated instead of updated. It is nil if objects of this kind are always updated.
 	Recreate Recreate
-	// MergeLive completes the desired object from the live object. It is nil if there is nothing to complete.
+	// MergeLive completes the desired object with values from the live object. It is nil if there is nothing to complete.
 	MergeLive MergeLive
 	// MayBeRejected is true if the API server may reject the recreated object.
 	MayBeRejected bool
 }
 
-// WithLive returns a child with the items that the API server added to a list that is set as a whole, so that applying the child does not
-// remove them.
+// WithLive returns a copy of a child that also contains the list items that the API server added. Without them, applying the child would
+// remove these items from lists that are set as a whole.
 func (c Child) WithLive(live client.Object) Child {
 	if c.MergeLive != nil && c.Desired != nil {
 		c.Desired = c.MergeLive(c.Desired, live)
@@ -41,8 +41,8 @@ func (c Child) WithLive(live client.Object) Child {
 	return c
 }
 
-// DryRunCopy returns a copy of a child under a different name, to ask the API server whether it would accept the child. It is nil if there
-// is no doubt.
+// DryRunCopy returns a copy of a child with a different name, which the operator sends in a dry run to find out whether the API server
+// accepts the child. It returns nil if no dry run is needed.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
 	if !c.MayBeRejected {
@@ -53,7 +53,7 @@ func (c Child) DryRunCopy() *unstructured.Unstructured {
 	return dryRun
 }
 
-// Body returns the desired object as JSON that is also valid YAML, with a UID and a resource version. Both can be empty.
+// Body returns the desired object as JSON that is also valid YAML, with the given UID and resource version. Both can be empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	object := maps.Clone(c.Desired.Object)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -72,8 +72,9 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	return escaped(body), nil
 }
 
-// Recreate reports whether an object must be recreated, given its desired JSON, its live JSON, and the fields that the operator owns.
+// Recreate reports whether an object must be recreated. Its arguments are the desired JSON, the live JSON, and the fields that the operator
+// owns.
 type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
 
-// MergeLive returns the desired object, completed from the live object. It does not change its arguments.
+// MergeLive returns the desired object completed with values from the live object. It does not change its arguments.
 type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured

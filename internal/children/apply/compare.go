@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// desired returns a child as the operator applies it.
+// desired returns a child in the form that the operator applies.
 func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	value, err := s.of(c).ObjectToTyped(c.Desired)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	return value, nil
 }
 
-// found returns a child as it exists. It allows duplicate list items, because another client may have added them.
+// found returns a child in the form that exists in the cluster. It allows duplicate list items, because another client may have added them.
 func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
 	content, err := contentOf(c, live)
 	if err != nil {
@@ -37,19 +37,19 @@ func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, 
 
 // Difference describes how a live child differs from the desired one.
 type Difference struct {
-	// None is true if applying the child would change nothing: each field has the desired value, and the operator owns these fields and no
-	// others. Fields that other clients added do not count, unless they are in a list or a map that is set as a whole.
+	// None is true if applying the child would change nothing. In that case, each field has the desired value, and the operator owns exactly
+	// these fields. Fields that other clients added are ignored, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object must be recreated, because an update would not have the same effect as a new object. This applies to
-	// the class of an Ingress or a load balancer, and to the IP families of a Service.
+	// Replace is true if the object must be recreated, because an update would not have the same effect. This is the case for changes to the
+	// class of an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
-	// Renamed are the fields of list items whose key another client edited, such as the number of a port. The operator's item is then
-	// missing, and another item has its content. Applying the child would add the missing item next to the other, which the API server may
-	// reject. An item that already has the name of another desired item also counts.
+	// Renamed contains the fields of list items in which another client edited the key, such as the number of a port. The operator's item is
+	// then missing, and an item with another key has its content. Applying the child would add the missing item in addition to the renamed
+	// one, and the API server may reject this. Renamed also includes items that have the name of another desired item.
 	Renamed *fieldpath.Set
 }
 
-// Compare returns how an object differs from a child.
+// Compare returns the differences between a live object and a child.
 func (s Schema) Compare(c children.Child, live client.Object) (Difference, error) {
 	want, err := s.desired(c)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s Schema) Compare(c children.Child, live client.Object) (Difference, error
 	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
 }
 
-// fieldSets holds the fields to compare.
+// fieldSets holds the sets of fields that Compare needs.
 type fieldSets struct{ desired, there, owned *fieldpath.Set }
 
 func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
@@ -101,7 +101,7 @@ func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool,
 	return err == nil && difference.IsSame(), err
 }
 
-// changes returns the changes that applying one object to another would make.
+// changes returns the changes that would result from applying one object to another.
 func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
 	merged, err := have.Merge(want)
 	if err != nil {
@@ -114,21 +114,21 @@ func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
 	return difference, nil
 }
 
-// contentOf converts an object from its Go type to JSON, without its status and the fields that only the API server writes.
+// contentOf converts an object from its Go type to JSON content, without the status and the fields that only the API server writes.
 func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
 	content := &unstructured.Unstructured{Object: object}
-	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // not set on objects that were read into their Go type
+	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // objects that were read into a Go type do not have it
 	content.SetManagedFields(nil)
 	delete(content.Object, "status")
 	return content, nil
 }
 
-// withoutEmptyLists returns the desired object without its empty lists, because the API server does not store them, and clients that add
-// items own them.
+// withoutEmptyLists returns the desired object without its empty lists. The API server does not store empty lists, and clients that add
+// items own the lists.
 func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
 	c.Desired = c.Desired.DeepCopy()
 	if !dropEmptyLists(c.Desired.Object) {
@@ -154,8 +154,8 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of the list items whose key another client edited. It omits fields that the operator owns but no longer
-// desires, because apply removes them.
+// renamed returns the fields of list items in which another client edited the key. It omits fields that the operator owns but that are no
+// longer desired, because apply removes these.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
@@ -169,8 +169,8 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether a list item is a desired item under another key: it has the name that the desired item does not have yet, or
-// the desired item is missing and this one has all of its content.
+// isRenamed reports whether a list item is a desired item with a different key. The item either has the name that the desired item does not
+// have yet, or it has all of the desired item's content and the desired item is missing.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
 	if !desired[:len(desired)-1].Equals(other[:last]) {
@@ -199,7 +199,7 @@ func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, oth
 	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
 }
 
-// items returns the paths in a set that lead to items of lists merged by keys.
+// items returns those paths in a set that lead to items in lists that are merged by keys.
 func items(fields *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fields.Iterate(func(path fieldpath.Path) {
@@ -210,7 +210,7 @@ func items(fields *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// within returns the fields of a set that are at a path or below it.
+// within returns the fields in a set that are at or below a path.
 func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	inside := fieldpath.NewSet()
 	fields.Iterate(func(field fieldpath.Path) {
@@ -221,7 +221,7 @@ func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return inside
 }
 
-// itemAt returns the map at a path in an object's JSON, or nil if there is none.
+// itemAt returns the map at a path in the JSON content of an object, or nil if there is none.
 func itemAt(object any, path fieldpath.Path) map[string]any {
 	for _, element := range path {
 		switch {
@@ -239,7 +239,7 @@ func itemAt(object any, path fieldpath.Path) map[string]any {
 	return item
 }
 
-// itemWith returns the list item that has a key.
+// itemWith returns the list item with the given key.
 func itemWith(list []any, key value.FieldList) any {
 	for _, item := range list {
 		fields, _ := item.(map[string]any)

@@ -1,5 +1,5 @@
-// Package apply compares live objects with desired objects, as server-side apply does.
+// Package apply compares live objects with desired objects in the same manner as server-side apply.
 //
-// The schema of a kind defines the keys that merge list items, and the lists and maps that are set as a whole. An object's managed fields
-// define which fields the operator owns.
+// The schema of a kind defines by which keys list items are merged, and which lists and maps are set as a whole. The managed fields of an
+// object define which fields the operator owns.
 package apply

@@ -12,12 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// IsOwn reports whether an entry of an object's managed fields holds the fields that the operator applied.
+// IsOwn reports whether an entry in the managed fields of an object lists the fields that the operator applied.
 func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// AppliedAt returns the time at which the operator last changed an object, or its creation time if that is not known.
+// AppliedAt returns the time at which the operator last changed an object, or the creation time of the object if the former is not known.
 func AppliedAt(object client.Object) time.Time {
 	for _, entry := range object.GetManagedFields() {
 		if IsOwn(entry) && entry.Time != nil {
@@ -27,7 +27,7 @@ func AppliedAt(object client.Object) time.Time {
 	return object.GetCreationTimestamp().Time
 }
 
-// ownedFields returns the fields of an object that the operator applied and no other client has changed since.
+// ownedFields returns the fields of an object that the operator applied and that no other client has changed since then.
 func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	for _, entry := range live.GetManagedFields() {
 		if IsOwn(entry) {
@@ -37,7 +37,7 @@ func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	return fieldpath.NewSet(), nil
 }
 
-// fieldsOf returns the fields in an entry of managed fields.
+// fieldsOf returns the fields that a managed fields entry lists.
 func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	fields := fieldpath.NewSet()
 	if entry.FieldsV1 == nil {
@@ -49,7 +49,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fields, nil
 }
 
-// identity returns the fields that identify an object, which no client owns: apimachinery/pkg/util/managedfields.
+// identity returns the fields that identify an object. No client owns these fields: apimachinery/pkg/util/managedfields.
 func identity() *fieldpath.Set {
 	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"),
@@ -58,8 +58,8 @@ func identity() *fieldpath.Set {
 		fieldpath.MakePathOrDie("metadata", "namespace"))
 }
 
-// GiveToOperator changes the managed fields of a live object so that only the operator owns some fields, and the next apply removes the
-// ones that it does not set.
+// GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The next apply
+// then removes those fields that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {

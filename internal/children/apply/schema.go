@@ -18,13 +18,14 @@ var (
 	schemaOfGatewayAPI string
 )
 
-// Schema compares objects as server-side apply does. It knows the keys that merge list items, and which lists and maps are set as a whole.
+// Schema compares objects in the same manner as server-side apply. It knows by which keys list items are merged, and which lists and maps
+// are set as a whole.
 type Schema struct {
 	types, gatewayTypes func() managedfields.TypeConverter
 }
 
-// NewSchema returns the schema of the kinds of children. The scheme must have these kinds. The schema is parsed on first use, which takes
-// about 0.02 s of CPU time. The Gateway API schema is parsed only if there are routes.
+// NewSchema returns the schema for all kinds of children. These kinds must be registered in the scheme. The schema is parsed on first use,
+// which takes about 0.02 s of CPU time. The Gateway API schema is parsed only if there are routes.
 func NewSchema(scheme *runtime.Scheme) Schema {
 	return Schema{types: converter(scheme, schemaOfChildren), gatewayTypes: converter(scheme, schemaOfGatewayAPI)}
 }
@@ -33,16 +34,16 @@ func converter(scheme *runtime.Scheme, schema string) func() managedfields.TypeC
 	return sync.OnceValue(func() managedfields.TypeConverter {
 		parser, err := typed.NewParser(typed.YAMLObject(schema))
 		if err != nil {
-			panic(err) // a defect: the schema is part of the program
+			panic(err) // a defect in the program, which contains the schema
 		}
 		return managedfields.NewSchemeTypeConverter(scheme, parser)
 	})
 }
 
-// Prepare parses the schema of the kinds that all clusters serve, so that the first comparison does not.
+// Prepare parses the schema of the kinds that all clusters serve, so that the first comparison does not have to.
 func (s Schema) Prepare() { s.types() }
 
-// of returns the types that include the kind of a child.
+// of returns the set of types that contains the kind of a child.
 func (s Schema) of(c children.Child) managedfields.TypeConverter {
 	if c.Optional {
 		return s.gatewayTypes()
