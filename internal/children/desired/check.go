@@ -26,27 +26,28 @@ const (
 	checkNameValue      = "echo-check"
 	checkComponentValue = "check"
 
-	// CheckContainer is the name of the container in the checks' pods.
+	// CheckContainer is the name of the container in the pods that run checks.
 	CheckContainer = "check"
 
 	cronJobKind = "CronJob"
-	// maxCronJobName leaves room for the suffixes of Job and pod names: k8s.io/kubernetes/pkg/apis/batch/validation.
+	// maxCronJobName is the maximum length of a CronJob name. It leaves room for the suffixes in Job and pod names:
+	// k8s.io/kubernetes/pkg/apis/batch/validation.
 	maxCronJobName = 52
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
-	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends its pod. A Job's own deadline would
-	// delete the pod, and the verdict with it. The operator waits for a verdict for a shorter time: when the kubelet ends a pod, its
-	// message hides earlier ones, such as the message that the image cannot be pulled.
+	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The deadline is not set on the Job,
+	// because this would delete the pod together with the verdict. The operator waits less time for a verdict, because the kubelet's message
+	// about ending a pod hides earlier messages, such as that the image cannot be pulled.
 	checkGraceSeconds = 120
-	// checkStartSeconds is how late a run may begin. Without this limit, Kubernetes would later start a run that was due while the CronJob
-	// was suspended or no controller was running, and would date it back to its scheduled time.
+	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
+	// the CronJob was suspended or no controller was running. That run would have its original scheduled time.
 	checkStartSeconds = 60
 )
 
 // NewCronJob returns an empty CronJob.
 func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
 
-// cronJobName returns the name of a check's CronJob. If the name is too long, a digest replaces its end.
+// cronJobName returns the name of a check's CronJob. If the name is too long, its end is replaced with a digest.
 func cronJobName(echo *v1.Echo, check string) string {
 	name := echo.Name + "-" + check
 	if len(name) <= maxCronJobName {
@@ -57,13 +58,13 @@ func cronJobName(echo *v1.Echo, check string) string {
 	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
 }
 
-// CronJob returns a check's CronJob as a child that is not desired.
+// CronJob returns a check's CronJob as a child without a desired state.
 func CronJob(echo *v1.Echo, check string) children.Child {
 	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
 		NewObject: NewCronJob}
 }
 
-// checkLabels returns the labels of a check's objects. Neither the Echo's Service nor its Deployment selects them.
+// checkLabels returns the labels for a check's objects. The selectors of the Echo's Service and Deployment do not match these labels.
 func checkLabels(echo *v1.Echo, check string) map[string]string {
 	return map[string]string{
 		children.LabelName:      checkNameValue,
@@ -82,7 +83,7 @@ func CheckOf(object client.Object) string {
 	return object.GetLabels()[v1.CheckLabel]
 }
 
-// CheckURL returns the URL that a check examines, or an empty string if it is not known yet.
+// CheckURL returns the URL to which a check sends requests, or an empty string if the URL is not known yet.
 func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	if check.URL != "" {
 		return check.URL
@@ -90,12 +91,12 @@ func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	return echo.Status.ExternalURL
 }
 
-// CheckDeadline returns the maximum duration of a run of a check.
+// CheckDeadline returns the maximum duration of a check's run.
 func CheckDeadline(check *v1.EchoCheck) time.Duration {
 	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
 }
 
-// Check returns a check's CronJob. Desired is nil if the URL is not known.
+// Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known.
 func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children.Child, error) {
 	child := CronJob(echo, check.Name)
 	url := CheckURL(echo, check)
@@ -132,7 +133,7 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 	return child, err
 }
 
-// CheckHash returns the digest of the spec of a check's pods, or an empty string if the check has no CronJob.
+// CheckHash returns the digest of the pod spec for a check, or an empty string if the check has no CronJob.
 func CheckHash(cronJob children.Child) string {
 	if cronJob.Desired == nil {
 		return ""
@@ -142,7 +143,7 @@ func CheckHash(cronJob children.Child) string {
 	return hash
 }
 
-// checkArguments returns pathcheck's command line.
+// checkArguments returns the command-line arguments for pathcheck.
 func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	arguments := []string{
 		"--verdict-file=" + corev1.TerminationMessagePathDefault,
@@ -151,7 +152,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	}
 	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		arguments = append(arguments, "--own-service="+routing.URL(echo))
-	} // otherwise the Service may not respond on the check's node, even if it responds elsewhere
+	} // otherwise, the Service might respond on other nodes, but not on the node where the check runs
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)
 	}

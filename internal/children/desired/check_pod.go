@@ -12,12 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// caVolume is the name of the volume with the certificates that a check trusts, caFolder is the directory where it is mounted, and caFile
-// is the file in it.
+// caVolume is the name of the volume that contains the certificates that a check trusts. caFolder is the directory where the volume is
+// mounted, and caFile is the name of the file in that directory.
 const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 
-// checkPod returns the spec of a check's pods. It meets the restricted Pod Security Standard. It has the identity and the placement of the
-// echo pods, so that any cluster policy that admits the echo pods also admits it.
+// checkPod returns the spec of a check's pods, which meet the restricted Pod Security Standard. They have the same identity and placement
+// as the echo pods, so that any cluster policy that admits the echo pods also admits them.
 func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(CheckContainer).
@@ -44,7 +44,8 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Im
 	return spec.WithContainers(container)
 }
 
-// place restricts a check's pods to nodes where the echo servers may run. Pod affinity and an even spread make sense only for many pods.
+// place restricts a check's pods to nodes where the echo servers may run. It ignores pod affinity and topology spread, which make sense
+// only for several pods.
 func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	spec.WithNodeSelector(echopod.NodeSelector(given.NodeSelector, true)).WithTolerations(echopod.Tolerations(given.Tolerations)...)
 	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
@@ -56,7 +57,7 @@ func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	}
 }
 
-// checkResources returns the resources of a run, which sends and receives up to 64 MiB. It copies the Echo's CPU limit, because a quota
+// checkResources returns the resources for a run, which sends and receives up to 64 MiB. They include the Echo's CPU limit, because a quota
 // that requires a limit requires it for all pods.
 func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
@@ -66,7 +67,7 @@ func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequir
 	}
 	if limit, found := given.Limits[corev1.ResourceCPU]; found {
 		limit = limit.DeepCopy()
-		limit.RoundUp(resource.Milli) // as the API server does when it stores it
+		limit.RoundUp(resource.Milli) // as the API server does when it stores the limit
 		limits[corev1.ResourceCPU] = limit
 		if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
 			requests[corev1.ResourceCPU] = limit

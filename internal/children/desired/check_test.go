@@ -85,7 +85,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheck_ownService checks, for each type of Service, that a check sends requests to the Service only if it responds on each node.
+// TestCheck_ownService checks, for each type of Service, that a check sends requests directly to the Service only if the Service responds
+// on every node.
 func TestCheck_ownService(t *testing.T) {
 	for want, service := range map[string]v1.EchoService{
 		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
@@ -101,8 +102,8 @@ func TestCheck_ownService(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service: if the Echo's own NetworkPolicy dropped its requests, an outage
-// would look like a closed network.
+// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service. If the Echo's own NetworkPolicy dropped the check's requests, an
+// outage would look like a closed network.
 func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
@@ -123,8 +124,8 @@ func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	}
 }
 
-// TestPodsOfChecksAreNotEchoServers checks that no requests go to a check's pods, and that the operator does not mistake them for echo
-// servers.
+// TestPodsOfChecksAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods
+// for echo servers.
 func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
@@ -227,7 +228,7 @@ func TestCheckPolicy(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		url, address string
-		own, any     bool // whether it is allowed
+		own, any     bool // whether the URL is allowed
 	}{
 		"the default":                  {"", "", true, true},
 		"the external URL":             {"https://web.example.com/echo", "", true, true},

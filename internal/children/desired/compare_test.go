@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// childOf returns the child of one kind. Its Echo has all fields set, and is then changed.
+// childOf returns the child of a kind for an Echo that has all fields set, after applying a change to the Echo.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
@@ -56,7 +56,7 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted covers the fields in which a search found faults.
+// TestEditsOfOthersThatAreReverted covers fields for which faults were found in the past.
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
@@ -175,8 +175,8 @@ func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	}
 }
 
-// TestItemWithADesiredName checks that another client's port with the operator's name is removed: the API server rejects two ports with the
-// same name.
+// TestItemWithADesiredName checks that the operator removes another client's port if it has the name of a desired port. The API server
+// rejects two ports with the same name.
 func TestItemWithADesiredName(t *testing.T) {
 	named := func(name string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
@@ -205,7 +205,7 @@ func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
 	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
 }
 
-// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress covers the default class, which the API server sets only when an Ingress is created.
+// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress covers the default class, which the API server sets only when it creates an Ingress.
 func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	class := func(name string) children.Child {
 		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
@@ -226,7 +226,8 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer covers a class that the API server does not change while a Service remains a load balancer.
+// TestAnotherClassReplacesALoadBalancer covers a change to the class, which the API server rejects while the Service is still a load
+// balancer.
 func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })

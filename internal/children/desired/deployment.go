@@ -13,10 +13,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// ProgressDeadline is how long a rollout may make no progress, or pods may be missing, before the Echo is degraded.
+// ProgressDeadline is how long a rollout may make no progress, or pods may be missing, before the Echo becomes degraded.
 const ProgressDeadline = 10 * time.Minute
 
-// deployment returns the Deployment that runs an Echo's pods. No old pod stops before a new one is ready, so that no request is lost.
+// deployment returns the Deployment that runs an Echo's pods. Old pods stop only after new ones are ready, so that no requests are lost.
 func deployment(echo *v1.Echo, config children.Config) any {
 	return appsv1ac.Deployment(echo.Name, echo.Namespace).
 		WithSpec(appsv1ac.DeploymentSpec().

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It is nil if the budget is disabled or would allow the eviction of
-// all pods.
+// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It returns nil if the budget is disabled or would allow all pods to
+// be evicted.
 func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 	desired := echo.Spec.DisruptionBudget
 	if desired.Enabled != nil && !*desired.Enabled {
@@ -28,6 +28,6 @@ func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(maxUnavailable)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))).
-			// A pod that is not ready must not block a node drain.
+			// Pods that are not ready must not block a node drain.
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }

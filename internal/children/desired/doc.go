@@ -1,2 +1,2 @@
-// Package desired builds the objects that an Echo requires, from one table of kinds.
+// Package desired builds the objects that an Echo requires. A table lists the kinds of these objects.
 package desired

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DroppedTraffic returns the sources from outside the namespace whose traffic the Echo's NetworkPolicy drops, because all of its peers are
-// pods in the namespace. A peer outside the namespace may be any of these sources.
+// DroppedTraffic returns the traffic sources outside the namespace that the Echo's NetworkPolicy blocks. If any peer of the policy may be
+// outside the namespace, DroppedTraffic returns nothing, because that peer could be any of these sources.
 func DroppedTraffic(echo *v1.Echo) []string {
 	policy := echo.Spec.NetworkPolicy
 	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, isOutside) {
@@ -35,7 +35,7 @@ func DroppedTraffic(echo *v1.Echo) []string {
 	return dropped
 }
 
-// isOutside reports whether a peer may be outside the namespace.
+// isOutside reports whether a peer may be outside the Echo's namespace.
 func isOutside(peer networkingv1.NetworkPolicyPeer) bool {
 	return peer.NamespaceSelector != nil || peer.IPBlock != nil
 }

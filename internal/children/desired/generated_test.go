@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure is reproducible.
+// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that failures are reproducible.
 const generatedEchoes = 100
 
 func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
@@ -26,7 +26,8 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in every reconcile.
+// TestWhatWasAppliedMatches checks that each child, as read from the cache, matches its desired state after it was applied. Otherwise,
+// every reconcile would apply the child again.
 func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {
@@ -38,12 +39,12 @@ func TestWhatWasAppliedMatches(t *testing.T) {
 	}
 }
 
-// compared returns the children without the companion, which the operator replaces if its digest differs.
+// compared returns the children except the companion. The operator does not compare companions, but replaces them if their digests differ.
 func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }
 
-// TestEveryChangeOfAChildIsSeen first changes and then removes one value of each child at a time.
+// TestEveryChangeOfAChildIsSeen changes, and then removes, one value at a time in each child.
 func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 100 {
@@ -67,7 +68,7 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	}
 }
 
-// isIdentity reports whether a leaf is part of the object's identity: its version, kind, namespace or name.
+// isIdentity reports whether a leaf is part of what identifies the object: its version, kind, namespace or name.
 func isIdentity(l leaf) bool {
 	parent, _ := l.parent.(map[string]any)
 	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" ||
@@ -76,11 +77,11 @@ func isIdentity(l leaf) bool {
 
 // leaf is a value in a tree that is neither a map nor a list.
 type leaf struct {
-	parent any // a map, or a list
+	parent any // the map or list that contains the leaf
 	key    any
 }
 
-// leaves returns the leaves of a tree, always in the same order.
+// leaves returns the leaves of a tree in a fixed order.
 func leaves(tree any, all []leaf) []leaf {
 	add := func(key, value any) {
 		switch value.(type) {
@@ -114,7 +115,7 @@ func (l leaf) set(value any) {
 	}
 }
 
-// remove removes the leaf from a map, or empties it in a list.
+// remove removes a leaf that is in a map, or empties a leaf that is in a list.
 func (l leaf) remove() {
 	if parent, ok := l.parent.(map[string]any); ok {
 		delete(parent, l.key.(string))

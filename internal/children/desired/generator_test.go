@@ -29,7 +29,7 @@ func (g generator) maybe(set func()) {
 	}
 }
 
-// text returns a string with characters that JSON, YAML or Kubernetes treat specially, and sometimes an empty one.
+// text returns a string of characters that are special in JSON, YAML or Kubernetes. The string is sometimes empty.
 func (g generator) text() string {
 	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
@@ -47,7 +47,7 @@ func (g generator) annotations() map[string]string {
 	return m
 }
 
-// some returns up to three values.
+// some returns up to three random values.
 func some[T any](g generator, one func(i int) T) []T {
 	var all []T
 	for i := range g.Intn(4) {
@@ -92,7 +92,7 @@ func (g generator) response() *v1.EchoResponse {
 		})}
 }
 
-// variable returns a variable, which may have the same name as one that the operator sets.
+// variable returns an environment variable. Its name may be one that the operator also sets.
 func (g generator) variable(i int) corev1.EnvVar {
 	names := [][]string{{"A", "ECHO_HTTP_ADDR"}, {"B", "ECHO_ADMIN_ADDR"}, {"C", "ECHO_RESPONSE_BODY"}}
 	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
@@ -103,7 +103,7 @@ func (g generator) variable(i int) corev1.EnvVar {
 	return variable
 }
 
-// objects configures the objects next to the Deployment.
+// objects configures the objects other than the Deployment.
 func (g generator) objects(spec *v1.EchoSpec) {
 	spec.Service.Annotations = g.annotations()
 	g.maybe(func() { spec.Service.PortName, spec.Service.AppProtocol = "web", "kubernetes.io/h2c" })
@@ -142,7 +142,7 @@ func (g generator) objects(spec *v1.EchoSpec) {
 	})
 }
 
-// scheduling configures where the pods run.
+// scheduling configures the fields that determine where the pods run.
 func (g generator) scheduling(spec *v1.EchoSpec) {
 	spec.Tolerations = some(g, func(i int) corev1.Toleration {
 		return corev1.Toleration{Key: fmt.Sprintf("k%d", i), Operator: corev1.TolerationOpExists, TolerationSeconds: new(g.Int63n(3))}

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// recreateForFamilies reports whether a Service must be recreated. The API server does not change the primary IP family, and it keeps the
-// families and the policy if the spec no longer sets them. A policy that another client set remains.
+// recreateForFamilies reports whether a Service must be recreated because of its IP families. The API server does not change the primary IP
+// family, and keeps the families and the policy even if they are no longer set. A policy that another client set stays unchanged.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
 	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
@@ -21,8 +21,8 @@ func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
 }
 
-// withSecondFamily adds the second IP family, which the API server added, to the desired Service unless its policy is SingleStack. The API
-// server would reject the list without this family.
+// withSecondFamily returns the desired Service with the second IP family that the API server added, unless the policy is SingleStack.
+// Without that family, the API server would reject the list.
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
 	desired := ipFamilies(want.Object)
@@ -39,13 +39,13 @@ func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unst
 	return want
 }
 
-// ipFamilies returns the IP families in a Service's JSON.
+// ipFamilies returns the IP families in the JSON content of a Service.
 func ipFamilies(service map[string]any) []string {
 	families, _, _ := unstructured.NestedStringSlice(service, "spec", "ipFamilies")
 	return families
 }
 
-// ipFamilyPolicy returns the policy in a Service's JSON, or an empty string if there is none.
+// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string if there is none.
 func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
 	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
 	return corev1.IPFamilyPolicy(policy)

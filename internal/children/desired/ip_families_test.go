@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// serviceOf returns the Service of an Echo with a policy and IP families.
+// serviceOf returns the Service of an Echo that sets the given IP family policy and IP families.
 func serviceOf(t *testing.T, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) children.Child {
 	return childOf(t, "Service", func(e *v1.Echo) {
 		e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80, IPFamilyPolicy: policy, IPFamilies: families}
@@ -22,8 +22,8 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestOtherIPFamiliesReplaceAService covers changes that the API server does not make: it does not change the primary family, and keeps
-// fields that are no longer set.
+// TestOtherIPFamiliesReplaceAService covers changes for which the Service must be recreated. The API server does not change the primary
+// family, and keeps fields that are no longer set.
 func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after children.Child
@@ -62,8 +62,7 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 	}
 }
 
-// TestTheSecondIPFamilyIsTheAPIServers covers policies for two families. With these policies, the API server adds the other family to the
-// list.
+// TestTheSecondIPFamilyIsTheAPIServers covers dual-stack policies. With these policies, the API server adds the second family to the list.
 func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {

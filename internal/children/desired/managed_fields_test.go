@@ -29,7 +29,7 @@ func (s *stored) repair(t *testing.T, c children.Child) {
 	s.apply(t, c)
 }
 
-// expectSameSpec compares two objects without their managed fields.
+// expectSameSpec fails the test if two objects differ in anything other than their managed fields.
 func expectSameSpec(t *testing.T, want, got client.Object) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,8 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so that nothing identifies it as the operator's.
+// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so that nothing identifies the port as the
+// operator's.
 func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
@@ -56,7 +57,8 @@ func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	s.expectMatch(t, child, true)
 }
 
-// TestAPortWithTheOperatorsNameIsTaken edits a port's target, too. Two ports must not have the same name.
+// TestAPortWithTheOperatorsNameIsTaken edits the number and the target of a port, but keeps its name. The operator must take over the port,
+// because two ports must not have the same name.
 func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	child := childOf(t, "Service")
 	s := store(t, child)
@@ -67,7 +69,8 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that apply removes the item without further requests.
+// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that apply alone removes an item that is no longer desired, without
+// additional requests.
 func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })

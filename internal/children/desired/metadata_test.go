@@ -50,7 +50,7 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 	}
 }
 
-// TestWithMetadata_commonMetadata checks that an object's own metadata takes precedence.
+// TestWithMetadata_commonMetadata checks that an object's own metadata takes precedence over the common metadata.
 func TestWithMetadata_commonMetadata(t *testing.T) {
 	g := NewWithT(t)
 	echo := &v1.Echo{Spec: v1.EchoSpec{CommonMetadata: &v1.CommonMetadata{Labels: v1.Labels{"a": "common", "b": "common"},
@@ -62,8 +62,8 @@ func TestWithMetadata_commonMetadata(t *testing.T) {
 	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
 }
 
-// TestCommonMetadata_everyObject checks that every object and every template in it, for pods and for checks' Jobs, has the common labels
-// and annotations.
+// TestCommonMetadata_everyObject checks that all objects have the common labels and annotations, and that the pod and Job templates in them
+// do, too.
 func TestCommonMetadata_everyObject(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
@@ -98,7 +98,7 @@ func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
 	}
 }
 
-// specFields returns the JSON paths of a spec's fields. It does not descend into types of other packages.
+// specFields returns the JSON paths of the fields in a spec. It does not descend into types from other packages.
 func specFields(of reflect.Type, path string) []string {
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -114,8 +114,8 @@ func specFields(of reflect.Type, path string) []string {
 	return all
 }
 
-// fieldChange changes one field of the Echo from support.EveryField. It names the kinds of the children that must be applied again, in the
-// order of the table of kinds; "companion" stands for the companions, which must be replaced.
+// fieldChange changes one field of the Echo from support.EveryField. It lists the kinds of the children that must then be applied again, in
+// the order of the table of kinds. In this list, "companion" means that the companions must be replaced.
 type fieldChange struct {
 	change func(*v1.EchoSpec)
 	again  string
@@ -197,7 +197,7 @@ func fieldChanges() map[string]fieldChange {
 	}
 }
 
-// digests returns the digest of each child by kind, and the companion's as "companion".
+// digests returns the digests of all children, keyed by kind. The digest of the companion has the key "companion".
 func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	t.Helper()
 	g := NewWithT(t)
@@ -215,7 +215,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	return made
 }
 
-// digested returns the keys of digests in the order of the table of kinds.
+// digested returns the keys of the result of digests, in the order of the table of kinds.
 func digested() []string {
 	var names []string
 	for _, k := range Table() {

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. It allows the same peers to send requests to the echo servers
-// and companions and to scrape them. It allows no traffic from the servers.
+// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. The policy allows the same peers to send requests to the echo
+// servers and companions and to scrape their metrics. It allows no traffic from these pods.
 func networkPolicy(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.NetworkPolicy
 	if desired == nil || !desired.Enabled {
@@ -25,11 +25,11 @@ func networkPolicy(echo *v1.Echo, config children.Config) any {
 	for i := range desired.From {
 		allow.WithFrom(children.AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
 	}
-	if len(desired.From) == 0 { // a rule without peers would allow everyone
+	if len(desired.From) == 0 { // a rule without peers would allow traffic from anywhere
 		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
 	ports := requestPorts(echo)
-	if config.Images.FirstParty(config.Images.Of(echo)) { // other images have no metrics port
+	if config.Images.FirstParty(config.Images.Of(echo)) { // other images do not have a metrics port
 		ports = slices.Insert(ports, 1, children.MetricsPort(echo))
 	}
 	for _, port := range ports {
@@ -51,7 +51,7 @@ func networkPolicy(echo *v1.Echo, config children.Config) any {
 			WithIngress(rules...))
 }
 
-// fromChecks allows an Echo's checks to send requests to it directly.
+// fromChecks returns the rule that allows an Echo's checks to send requests directly to its pods.
 func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
 		WithMatchLabels(map[string]string{children.LabelName: checkNameValue, children.LabelInstance: echo.Name})))
@@ -73,8 +73,8 @@ func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
 }
 
-// noEgress states that a NetworkPolicy has no egress rules, so that rules from other clients are removed. An apply configuration cannot
-// state that, because it omits empty lists.
+// noEgress sets an empty list of egress rules in a NetworkPolicy, so that rules from other clients are removed. An apply configuration
+// cannot do this, because it omits empty lists.
 func noEgress(policy *children.Child) {
 	if policy.Desired != nil {
 		policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}

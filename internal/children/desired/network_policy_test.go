@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// networkPolicyOf returns the NetworkPolicy of an Echo that listens on a port.
+// networkPolicyOf returns the NetworkPolicy of an Echo that listens on the given port.
 func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
 	t.Helper()
 	return liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
@@ -31,7 +31,7 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
 		}
 		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)},
-			From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}} // the pods of the namespace
+			From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}} // all pods in the namespace
 		NewWithT(t).Expect(got.Ingress).To(BeComparableTo(want), "port %d", port)
 		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || len(got.Egress) != 0 {
 			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
@@ -39,7 +39,7 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicy_otherImage checks that the policy opens no metrics port for an image without one.
+// TestNetworkPolicy_otherImage checks that the policy does not allow traffic to a metrics port if the image does not have one.
 func TestNetworkPolicy_otherImage(t *testing.T) {
 	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Image, e.Spec.Port, e.Spec.NetworkPolicy = "registry.example.com/other:1", 8080, &v1.EchoNetworkPolicy{Enabled: true}
@@ -56,7 +56,7 @@ func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
 	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: peers}
 	}), testConfig).Spec.Ingress
-	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would add to what the first allows
+	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would allow more than the first one does
 		t.Fatalf("the rules are %+v", got)
 	}
 	NewWithT(t).Expect(got[0].From).To(BeComparableTo(peers))

@@ -13,12 +13,13 @@ import (
 
 const podMonitorKind = "PodMonitor"
 
-// MonitoringGroupVersion returns the Prometheus Operator's API: github.com/prometheus-operator/prometheus-operator.
+// MonitoringGroupVersion returns the group and version of the Prometheus Operator's API:
+// github.com/prometheus-operator/prometheus-operator.
 func MonitoringGroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
 }
 
-// NewPodMonitor returns an empty PodMonitor. It has no Go type.
+// NewPodMonitor returns an empty PodMonitor. The object is unstructured, because there is no Go type for it.
 func NewPodMonitor() *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind(podMonitorKind))
@@ -32,8 +33,8 @@ func HasMonitoring(echo *v1.Echo) bool {
 	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
 }
 
-// PodMonitor returns the child that makes Prometheus scrape the metrics of an Echo's servers and companions. Desired is nil if the Echo
-// does not request it. Each job is named after its Echo.
+// PodMonitor returns the child that makes Prometheus scrape metrics from an Echo's servers and companions. Its Desired field is nil if the
+// Echo does not request monitoring. The scrape job has the name of the Echo.
 func PodMonitor(echo *v1.Echo) children.Child {
 	child := children.Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
 	if !HasMonitoring(echo) {
@@ -55,9 +56,9 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	return child
 }
 
-// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. Added fields do not count, whether they come
-// from other clients or are defaults of the API server. Added list items do count. So do additions to the selector, because it would select
-// nothing with an extra label. The rest of the schema is not known, because it depends on the cluster.
+// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. It ignores additional fields, whether other
+// clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because
+// a selector with an extra label selects nothing. The rest of the schema is not known, because the schema depends on the cluster.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {
@@ -69,7 +70,7 @@ func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 		includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
 }
 
-// hasAll reports whether labels or annotations include all desired ones.
+// hasAll reports whether a map of labels or annotations includes all desired entries.
 func hasAll(have, want map[string]string) bool {
 	for key, value := range want {
 		if found, ok := have[key]; !ok || found != value {
@@ -79,7 +80,7 @@ func hasAll(have, want map[string]string) bool {
 	return true
 }
 
-// includes reports whether a JSON value includes the desired one.
+// includes reports whether a JSON value includes everything in the desired value.
 func includes(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// standard returns a Pod Security Standard.
+// standard returns the Pod Security Standard with the given name.
 func standard(t *testing.T, name string) policy.PodSecurity {
 	t.Helper()
 	g := NewWithT(t)
@@ -27,7 +27,7 @@ func standard(t *testing.T, name string) policy.PodSecurity {
 	return security
 }
 
-// podSecurityCases returns changes to an Echo, with the strictest standard that its pods then meet.
+// podSecurityCases returns changes to an Echo, and for each change the strictest standard that the pods meet after it.
 func podSecurityCases() map[string]struct {
 	change func(*v1.EchoSpec)
 	meets  string
@@ -89,7 +89,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	}
 }
 
-// TestPodSecurity_podsOfCronJobs checks that the standard is enforced on all fields of a check's pods.
+// TestPodSecurity_podsOfCronJobs checks that a Pod Security Standard is enforced for a check's pods, too.
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()
@@ -119,7 +119,8 @@ func TestAStandardThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestGeneratedPodsMeetBaseline checks that only fields that an Echo sets can violate the standard, not fields that the operator adds.
+// TestGeneratedPodsMeetBaseline checks that fields that the operator adds never violate the baseline standard. Only fields that an Echo
+// sets can violate it.
 func TestGeneratedPodsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {

@@ -33,13 +33,13 @@ func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 	}
 }
 
-// TestACompanionRunsWhatTheEchoRuns compares the pods of an Echo with its companions. They differ only in where they run, and companions
-// have neither a Service nor an Ingress in front of them.
+// TestACompanionRunsWhatTheEchoRuns compares an Echo's pods with its companions. They must differ only in where they run, and in the
+// variables that name a Service or an Ingress, because companions have neither.
 func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 	differ := []string{"Affinity", "NodeSelector", "PriorityClassName", "Tolerations", "TopologySpreadConstraints"}
 	for name, c := range map[string]struct {
 		change func(*v1.Echo)
-		fields []string // the fields that differ
+		fields []string // the fields that are expected to differ
 	}{
 		"minimal": {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
 		// the same toleration
@@ -90,7 +90,8 @@ func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
 	}
 }
 
-// TestNodeSelector_ownImages checks that the operator's own images run on Linux, unless the Echo names another operating system.
+// TestNodeSelector_ownImages checks that pods with the operator's own images run on Linux nodes, unless the Echo selects another operating
+// system.
 func TestNodeSelector_ownImages(t *testing.T) {
 	const system = "kubernetes.io/os"
 	linux, labels := map[string]string{system: "linux"}, map[string]string{"a": "b"}
@@ -129,7 +130,7 @@ func TestTolerationsKeepAllFields(t *testing.T) {
 
 func TestImagePullSecretsOfAllPods(t *testing.T) {
 	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}, {Name: "a"}} })
-	want := []corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}} // the kubelet tries them in this order
+	want := []corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}} // the kubelet tries the pull secrets in this order
 	for name, spec := range map[string]corev1.PodSpec{
 		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": liveCompanion(t, support.PodWithCompanionLabel(), echo).Spec,
 	} {

@@ -33,7 +33,7 @@ func service(echo *v1.Echo, _ children.Config) any {
 		WithSpec(spec)
 }
 
-// setIfGiven sets a field of a Service if it has a value. Otherwise, Kubernetes chooses the value.
+// setIfGiven sets a field of a Service if the Echo specifies a value. Otherwise, Kubernetes chooses the value.
 func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
 	if value != "" {
 		set(value)
@@ -54,18 +54,19 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
 }
 
-// refineService sets what an update of a Service preserves and when a Service is recreated.
+// refineService sets the functions that determine when a Service is recreated, and which values an update preserves.
 func refineService(service *children.Child) {
 	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
 }
 
-// recreateService reports whether a Service must be recreated, because the API server does not change all fields of an existing one.
+// recreateService reports whether a Service must be recreated. This may be necessary because the API server does not change all fields of
+// an existing Service.
 func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
 	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
 }
 
-// recreateForClass reports whether a Service must be recreated, because the API server does not change a load balancer's class. A class
-// that another client set, such as a default, remains.
+// recreateForClass reports whether a Service must be recreated because its load balancer class differs, which the API server does not
+// change. A class that another client set, such as a default class, stays unchanged.
 func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
 	for _, service := range []map[string]any{want, have} {
 		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {

@@ -47,7 +47,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestRequestsReachTheContainer checks that the Service and the Ingress name a port that the container has, whatever its number.
+// TestRequestsReachTheContainer checks that the Service and the Ingress refer to a port that the container has, for any port number.
 func TestRequestsReachTheContainer(t *testing.T) {
 	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, support.EveryField} {
 		echo := support.Echo("ns", "x", change)

@@ -22,16 +22,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
-// stored is an object in an API server that has server-side apply, but neither defaults nor validation.
+// stored is an object in a fake API server that supports server-side apply, but neither defaults nor validation.
 type stored struct {
 	child  children.Child
 	fields managedfieldstest.TestFieldManager
 }
 
-// testSchema is parsed only once, because parsing takes as long as many tests.
+// testSchema is parsed only once, because parsing it takes as long as running many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(testScheme()) })
 
-// serverTypes returns all types that the API server knows, not only the ones that the operator compares.
+// serverTypes returns all types that the API server knows, including those that the operator does not compare.
 var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(testScheme()) })
 
 func testScheme() *runtime.Scheme {
@@ -41,7 +41,7 @@ func testScheme() *runtime.Scheme {
 	return scheme
 }
 
-// store applies a child.
+// store applies a child to an empty API server, and returns the stored object.
 func store(t *testing.T, c children.Child) *stored {
 	t.Helper()
 	s := &stored{c, managedfieldstest.NewTestFieldManager(serverTypes(), c.Desired.GroupVersionKind())}
@@ -54,7 +54,7 @@ func (s *stored) apply(t *testing.T, c children.Child) {
 	NewWithT(t).Expect(s.fields.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
 }
 
-// edit changes the object as a client would: it reads the object and writes it back as a whole.
+// edit changes the object as a client does: it reads the object, changes it, and writes the whole object back.
 func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 	t.Helper()
 	object := s.live(t)
@@ -62,7 +62,7 @@ func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 	s.update(t, object)
 }
 
-// update writes the object as a whole.
+// update replaces the whole object, as an update request does.
 func (s *stored) update(t *testing.T, object client.Object) {
 	t.Helper()
 	g := NewWithT(t)
@@ -73,13 +73,13 @@ func (s *stored) update(t *testing.T, object client.Object) {
 	g.Expect(s.fields.Update(changed, "editor")).To(Succeed())
 }
 
-// live returns the object as a client reads it into its Go type.
+// live returns the object, read into its Go type as a client would.
 func (s *stored) live(t *testing.T) client.Object {
 	t.Helper()
 	content := s.fields.Live().(*unstructured.Unstructured)
 	live := s.child.NewObject()
 	NewWithT(t).Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content.Object, live, true)).To(Succeed())
-	live.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("")) // as in the cache
+	live.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("")) // cached objects have no kind
 	return live
 }
 

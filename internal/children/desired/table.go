@@ -19,27 +19,27 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Kind is a row in the table of kinds: a kind of object that the operator creates for Echoes. All code that must know the kinds either
-// iterates over the table or is generated from it by tools/tables.
+// Kind is a row in the table of kinds. It describes a kind of object that the operator creates for Echoes. All code that depends on the
+// kinds either iterates over the table, or is generated from the table by tools/tables.
 type Kind struct {
 	schema.GroupVersionKind
-	// Optional is true if a cluster may not serve the kind.
+	// Optional is true if some clusters do not serve the kind.
 	Optional bool
-	// Kept are the fields that must-gather writes, separated by spaces. If there are none, internal/mustgather/kept.yaml lists them.
+	// Kept lists the fields that must-gather writes, separated by spaces. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept string
 
-	// newObject returns an empty object of the kind's Go type.
+	// newObject returns an empty object of the Go type for the kind.
 	newObject func() client.Object
-	// build returns an apply configuration without labels and owner, or nil if an Echo does not request the kind. The function is nil if the
-	// Echo reconciler does not create the kind.
+	// build returns an apply configuration without labels and without an owner, or nil if an Echo does not request the kind. The build field
+	// itself is nil if the Echo reconciler does not create the kind.
 	build func(*v1.Echo, children.Config) any
-	// refine completes a child with what is specific to its kind, including values that an apply configuration cannot express. It is nil if
-	// there are none.
+	// refine sets the fields of a child that are specific to its kind, including values that an apply configuration cannot express. The refine
+	// field is nil if there are no such fields.
 	refine   func(*children.Child)
 	runsPods bool
 }
 
-// Table returns the kinds that the operator creates. An Echo's children come first, in creation order.
+// Table returns the kinds of objects that the operator creates. The kinds that the Echo reconciler creates come first, in creation order.
 func Table() []Kind {
 	gateways := routing.GatewayGroupVersion()
 	const whole = "spec status"
@@ -75,16 +75,16 @@ func empty[T any, P interface {
 // NewObject returns an empty object of the kind.
 func (k Kind) NewObject() client.Object { return k.newObject() }
 
-// Named reports whether the object has the same name as its Echo. Checks have their own names.
+// Named reports whether objects of this kind have the same name as their Echo. The CronJobs of checks have their own names.
 func (k Kind) Named() bool { return k.Kind != cronJobKind }
 
-// Resource returns the resource of the kind. A test compares it with the operator's role.
+// Resource returns the resource name for the kind. A test compares it with the rules in the operator's role.
 func (k Kind) Resource() schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
 	return plural
 }
 
-// kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves some of the optional kinds.
+// kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves the given optional kinds.
 func kindsOfEcho(served children.Served) []Kind {
 	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
 }
@@ -92,7 +92,7 @@ func kindsOfEcho(served children.Served) []Kind {
 // Kinds returns an empty object of each kind of child that every cluster serves, in creation order.
 func Kinds() []client.Object { return KindsServed(nil) }
 
-// OptionalKinds returns, by name, an empty object of each kind of child that a cluster may not serve.
+// OptionalKinds returns an empty object of each optional kind of child, keyed by the name of the kind.
 func OptionalKinds() map[string]client.Object {
 	objects := map[string]client.Object{}
 	for _, k := range Table() {
@@ -103,7 +103,7 @@ func OptionalKinds() map[string]client.Object {
 	return objects
 }
 
-// KindsServed returns an empty object of each kind of child in a cluster that serves some of the optional kinds.
+// KindsServed returns an empty object of each kind of child in a cluster that serves the given optional kinds.
 func KindsServed(served children.Served) []client.Object {
 	var objects []client.Object
 	for _, k := range kindsOfEcho(served) {
@@ -112,7 +112,7 @@ func KindsServed(served children.Served) []client.Object {
 	return objects
 }
 
-// KindsOf returns the children that an Echo may have, without their desired state.
+// KindsOf returns all children that an Echo can have, without their desired state.
 func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
 	kinds := kindsOfEcho(served)
 	all := make([]children.Child, len(kinds))
@@ -122,7 +122,7 @@ func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
 	return all
 }
 
-// setChild sets a child of an Echo. desired may be nil.
+// setChild sets the fields of a child of an Echo. The argument desired may be nil.
 func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.Unstructured) {
 	*c = children.Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Desired: desired, Optional: k.Optional,
 		RunsPods: k.runsPods}
@@ -131,8 +131,8 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns the children of an Echo whose kinds are served. An error is a defect in the operator, because the children of every valid Echo
-// can be built.
+// Of returns those children of an Echo for which the cluster serves the kind. An error means that the operator has a defect, because the
+// children of every valid Echo can be built.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))
@@ -149,9 +149,9 @@ func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	return all, nil
 }
 
-// Unserved returns the kinds that an Echo requests but the cluster does not serve, in creation order.
+// Unserved returns the kinds that an Echo requests but that the cluster does not serve, in creation order.
 func Unserved(echo *v1.Echo, served children.Served) []string {
-	if !children.HasGateway(echo) { // most Echoes have none, and each reconcile asks
+	if !children.HasGateway(echo) { // a shortcut, because every reconcile calls this and most Echoes have no routes
 		return nil
 	}
 	var missing []string

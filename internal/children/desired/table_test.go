@@ -24,7 +24,7 @@ import (
 
 var testConfig = children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
 
-// allServed returns all kinds that a cluster may serve.
+// allServed returns all optional kinds, as if a cluster served them.
 func allServed() children.Served {
 	served := children.Served{}
 	for kind := range OptionalKinds() {
@@ -33,8 +33,8 @@ func allServed() children.Served {
 	return served
 }
 
-// liveChild returns the child of a Go type as the API server would return it, or nil if there should be none. It fails if the child has a
-// field that the type lacks.
+// liveChild returns the child of a Go type as the API server would return it, or nil if the Echo should not have one. It fails the test if
+// the child has a field that the type does not have.
 func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	t.Helper()
 	g := NewWithT(t)
@@ -54,7 +54,8 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	return nil
 }
 
-// TestChildren compares the children of Echoes with the files in testdata. UPDATE=1 rewrites these files for review.
+// TestChildren compares the children of Echoes with the files in testdata. With UPDATE=1, it rewrites these files, so that the changes can
+// be reviewed.
 func TestChildren(t *testing.T) {
 	config := children.Config{
 		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
@@ -116,7 +117,7 @@ func TestUnwantedChildren(t *testing.T) {
 	}
 }
 
-// TestTable_rows checks that each row has the Go type of its kind, and that each kind has one row.
+// TestTable_rows checks that each row has the Go type for its kind, and that each kind has exactly one row.
 func TestTable_rows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Table() {
@@ -129,7 +130,7 @@ func TestTable_rows(t *testing.T) {
 	}
 }
 
-// TestTable_everyField checks that support.EveryField, with which most tests examine all kinds, has a child of each kind.
+// TestTable_everyField checks that support.EveryField has a child of each kind. Most tests rely on that to cover all kinds.
 func TestTable_everyField(t *testing.T) {
 	all, err := Of(support.Echo("ns", "x", support.EveryField), children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -143,8 +144,8 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that an Ingress is not tried in a dry run. The API server could reject the Ingress under
-// another name, because the Ingress that it replaces has the same host.
+// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that the operator does not create an Ingress in a dry run before replacing it. The API
+// server could reject the copy with a different name, because the existing Ingress has the same host.
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// withTLS configures HTTPS as the schema does if only the Secret is given.
+// withTLS enables HTTPS with the defaults that the schema sets if an Echo specifies only the Secret.
 func withTLS(e *v1.Echo) {
 	e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateNone}
 }
@@ -50,8 +50,8 @@ func TestTLSEnvironment(t *testing.T) {
 	}
 }
 
-// TestRequestsOverHTTPSReachTheContainer compares the Service with the container, and the directory in the container's environment with the
-// mounted volume.
+// TestRequestsOverHTTPSReachTheContainer checks that the HTTPS port of the Service matches the container port, and that the directory in
+// the environment variable matches the volume mount.
 func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
@@ -87,7 +87,7 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 	}
 }
 
-// TestTheNetworkPolicyAllowsHTTPS checks the pods' port, because NetworkPolicy rules apply to pod ports.
+// TestTheNetworkPolicyAllowsHTTPS checks that the policy allows the pods' HTTPS port, because NetworkPolicy rules apply to pod ports.
 func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	echo := support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
 	var got []int32
@@ -97,7 +97,7 @@ func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
-// TestAnotherImageGetsTheCertificateToo checks an image that may serve HTTPS itself.
+// TestAnotherImageGetsTheCertificateToo checks an image other than the operator's, which may also serve HTTPS.
 func TestAnotherImageGetsTheCertificateToo(t *testing.T) {
 	server := liveDeployment(t, support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.Image = "nginx" })).Spec.Template.Spec.Containers[0]
 	if len(server.Ports) != 2 || server.Ports[1].Name != "https" || len(server.VolumeMounts) != 1 ||

@@ -11,33 +11,34 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 )
 
-// companionRestartDelay is the minimum time between creating a companion and replacing it after it ends. It prevents a companion that
-// always fails from being recreated in a tight loop.
+// companionRestartDelay is the minimum time between the creation of a companion and its replacement after it ends. It prevents a tight loop
+// if a companion always fails.
 const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.
 type CompanionState struct {
-	// Owner is the pod, or nil if it is gone or has no companion label.
+	// Owner is the pod that requests the companion, or nil if the pod is gone or has no companion label.
 	Owner *corev1.Pod
 	// Echo is the Echo that the owner's label names, or nil if it does not exist.
 	Echo *v1.Echo
-	// Node is the owner's node, or nil if it has none.
+	// Node is the node that the owner runs on, or nil if there is none.
 	Node *corev1.Node
-	// Companions are the companions of pods with the owner's name, including the companions of an earlier pod of that name.
+	// Companions contains all companions of pods with the owner's name, including those of an earlier pod with the same name.
 	Companions []corev1.Pod
 }
 
 // CompanionPlan specifies what to do about a pod's companion.
 type CompanionPlan struct {
-	// Remove are the companions to delete.
+	// Remove contains the companions to delete.
 	Remove []*corev1.Pod
-	// Apply is the companion to create or to correct, or nil if there is none.
+	// Apply is the companion to create or correct, or nil if there is nothing to apply.
 	Apply *children.Child
-	// Existing is the pod that Apply corrects, or nil if Apply creates one.
+	// Existing is the existing companion that Apply corrects, or nil if Apply creates a companion.
 	Existing *corev1.Pod
-	// Wait is the time until the next plan if no event arrives earlier. It is zero if only an event requires a new plan.
+	// Wait is how long to wait before making the next plan if no event arrives earlier. Zero means that only an event requires a new plan.
 	Wait time.Duration
-	// None is true if the pod should have no companion. It is false while creating or replacing the companion is only suspended.
+	// None is true if the pod should not have a companion. It is false if the pod should have a companion that cannot be created or replaced
+	// yet.
 	None bool
 	// EchoMissing is true if the Echo that the owner's label names does not exist.
 	EchoMissing bool
@@ -65,41 +66,41 @@ func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now 
 	return c.planOne(plan, desired, now), nil
 }
 
-// planOne determines what to do about the one companion that should exist.
+// planOne determines what to do about the single companion that should exist.
 func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now time.Time) CompanionPlan {
 	existing := c.named(desired.Key.Name)
 	switch {
 	case existing == nil:
 		plan.Apply = &desired
-	case !existing.DeletionTimestamp.IsZero(): // an event reports its end
+	case !existing.DeletionTimestamp.IsZero(): // an event arrives when the companion is gone
 	case HasEnded(existing):
 		if plan.Wait = companionRestartDelay - now.Sub(existing.CreationTimestamp.Time); plan.Wait <= 0 {
 			plan.Wait, plan.Remove = 0, append(plan.Remove, existing)
 		}
 	case existing.Annotations[v1.AppliedHashAnnotation] != desired.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
-		plan.Remove = append(plan.Remove, existing) // pods are immutable; an event reports its end
+		plan.Remove = append(plan.Remove, existing) // pods are immutable, and an event arrives when this companion is gone
 	case !hasLabels(existing, desired.Desired.GetLabels()):
 		plan.Apply, plan.Existing = &desired, existing
 	}
 	return plan
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion never has a companion of its own, because that would create
-// companions endlessly.
+// wantsCompanion reports whether a pod should have a companion. A companion never has a companion of its own, because this would lead to an
+// endless chain of companions.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
 
-// allowsCompanion reports whether a companion of an Echo may be created and replaced. The Echo must have the finalizer, so that its
-// deletion waits for the companion. It must also be allowed and not paused: otherwise its other objects remain unchanged, too.
+// allowsCompanion reports whether companions of an Echo may be created and replaced. The Echo must have the finalizer, so that its deletion
+// waits for the companions. In addition, the Echo must be allowed and not paused. Otherwise, its other objects stay unchanged, too.
 func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
-// AcceptsPods reports whether the scheduler may place pods on a node. A nil node does not exist.
+// AcceptsPods reports whether the scheduler may place pods on a node. A node that is nil does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
-// others returns the companions that have another name and are not being deleted.
+// others returns the companions that do not have the given name and are not being deleted.
 func (c *CompanionState) others(name string) []*corev1.Pod {
 	var others []*corev1.Pod
 	for i := range c.Companions {
@@ -110,7 +111,7 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 	return others
 }
 
-// Name returns the name of the owner's companion, or an empty string without an owner.
+// Name returns the name of the owner's companion, or an empty string if there is no owner.
 func (c *CompanionState) Name() string {
 	if c.Owner == nil {
 		return ""
@@ -118,7 +119,7 @@ func (c *CompanionState) Name() string {
 	return companionName(c.Owner.Name, c.Owner.UID)
 }
 
-// Has reports whether the companions include one with a name.
+// Has reports whether there is a companion with the given name.
 func (c *CompanionState) Has(name string) bool { return c.named(name) != nil }
 
 func (c *CompanionState) named(name string) *corev1.Pod {

@@ -19,7 +19,7 @@ import (
 
 var testConfig = children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 
-// companionFor returns the companion as the API server would return it.
+// companionFor returns a pod's companion as the API server would return it.
 func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)

@@ -18,12 +18,12 @@ import (
 const (
 	// maxPodName is the maximum length of a pod name that is also a valid host name.
 	maxPodName = 63
-	// safeToEvict lets the cluster autoscaler remove a node despite the companion.
+	// safeToEvict lets the cluster autoscaler remove a node even if a companion runs on it.
 	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 
-// companionName returns the only name that a pod's companion can have, so that a pod never has two companions. It depends on the UID,
-// because StatefulSet pods reuse their names.
+// companionName returns the name of a pod's companion. A pod cannot have two companions, because this is the only possible name. The name
+// depends on the pod's UID, because pods of a StatefulSet reuse their names.
 func companionName(owner string, uid types.UID) string {
 	digest := sha256.Sum256([]byte(uid))
 	suffix := "-echo-" + hex.EncodeToString(digest[:5])
@@ -31,13 +31,14 @@ func companionName(owner string, uid types.UID) string {
 	return strings.TrimRight(owner, "-.") + suffix
 }
 
-// IsCompanion reports whether a pod was created as a companion. Its name and its owner reveal that: unlike labels, they cannot change.
+// IsCompanion reports whether a pod was created as a companion. It checks the name and the owner of the pod because, unlike labels, these
+// cannot change.
 func IsCompanion(pod client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
 }
 
-// CompanionOwner returns the name of the pod that a companion belongs to, and an empty string for any other pod.
+// CompanionOwner returns the name of the pod that a companion belongs to, or an empty string if the pod is not a companion.
 func CompanionOwner(pod client.Object) string {
 	if !IsCompanion(pod) {
 		return ""
@@ -64,7 +65,8 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 	return c, children.AddDigest(c.Desired)
 }
 
-// companionSpec places a companion on the node of its owner. It has no priority, so it never displaces its owner.
+// companionSpec returns the spec of a companion, which runs on the same node as its owner. The companion has no priority, so that it never
+// displaces its owner.
 func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	return podSpec(echo, Container(echo, config)).
 		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
@@ -72,8 +74,8 @@ func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *co
 		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
 }
 
-// onNode returns the affinity that makes the scheduler place a pod on one node if it fits. A pod that names its node would bypass the
-// scheduler.
+// onNode returns the affinity that makes the scheduler place a pod on the given node if the pod fits. A pod that sets its node name instead
+// would bypass the scheduler.
 func onNode(name string) *corev1ac.AffinityApplyConfiguration {
 	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().
 		WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().

@@ -33,7 +33,7 @@ func TestCompanionName(t *testing.T) {
 	if companionName("web-0", "1") == companionName("web-0", "2") {
 		t.Error("two pods with the same name have companions with the same name")
 	}
-	// Other versions of the operator must find the companions that this version created.
+	// The names must not change, because other versions of the operator must find companions created by this version.
 	if got, want := companionName("web-0", "1"), "web-0-echo-6b86b273ff"; got != want {
 		t.Errorf("the companion is called %s, want %s", got, want)
 	}

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// ContainerName is the name of the container in each of an Echo's pods.
+	// ContainerName is the name of the container in every pod of an Echo.
 	ContainerName = "echo"
 
-	// preStopSeconds gives an image that does not drain its connections enough time for its address to leave the endpoints.
+	// preStopSeconds is how long a container that does not drain its connections waits before it stops, so that its address is removed from
+	// the endpoints first.
 	preStopSeconds = 5
 
-	// readinessPeriodSeconds bounds how long a pod that runs is not ready: the first probe often comes before the server listens, and the
-	// next one a period later.
+	// readinessPeriodSeconds limits how long a running pod is not ready. The first probe often happens before the server listens, and the next
+	// probe follows one period later.
 	readinessPeriodSeconds = 1
-	// readinessFailures keeps a pod ready during a pause of its node of up to six seconds.
+	// readinessFailures keeps a pod ready if its node pauses for up to six seconds.
 	readinessFailures = 6
 )
 
-// Container returns the container that runs the echo server. extra is added to its environment.
+// Container returns the container that runs the echo server. The variables in extra are added to its environment.
 func Container(echo *v1.Echo, config children.Config, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	image := config.Images.Of(echo)
 	firstParty := config.Images.FirstParty(image)
@@ -34,7 +35,7 @@ func Container(echo *v1.Echo, config children.Config, extra ...*corev1ac.EnvVarA
 		WithName(ContainerName).
 		WithImage(image).
 		WithImagePullPolicy(children.PullPolicy(echo.Spec.ImagePullPolicy, image)).
-		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the Echo's status quotes the message after a crash
 		WithArgs(echo.Spec.Args...).
 		WithPorts(containerPort(children.PortName, echo.Spec.Port)).
 		WithEnv(environment(echo, firstParty, slices.Concat(extra, TLSEnvironment(echo, config.TLS)))...).
@@ -51,8 +52,8 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
 }
 
-// lifecycle adds probes to a container and, if the image does not drain its connections, a delay before it stops. The probes of the
-// operator's own echo server use the metrics port, where many clients cannot crowd them out.
+// lifecycle adds probes to a container and, if the image does not drain its connections, a delay before the container stops. The probes for
+// the operator's own echo server use the metrics port, where client requests cannot crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
 		ready := httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)
@@ -71,8 +72,9 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(children.PortName)))
 }
 
-// resources returns a container's resources. They default to requests so small that an echo server fits on any node. The operator's own
-// echo server stays below its memory limit. The memory that another image needs is not known.
+// resources returns a container's resources. The default requests are small enough for an echo server to fit on any node. The operator's
+// own echo server also has a default memory limit, which it never exceeds. Other images do not have one, because the amount of memory that
+// they need is not known.
 func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
 		rounded := given.DeepCopy()

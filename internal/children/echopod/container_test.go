@@ -29,7 +29,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestProbesOfTheEchoServer checks that probes avoid the port for requests, where many clients could crowd them out.
+// TestProbesOfTheEchoServer checks that probes do not use the port for requests, where many clients could crowd them out.
 func TestProbesOfTheEchoServer(t *testing.T) {
 	g := NewWithT(t)
 	c := Container(support.Echo("ns", "x"), testConfig)

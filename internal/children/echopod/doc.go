@@ -1,2 +1,2 @@
-// Package echopod builds the pods of Echoes and their companions, and recognizes both.
+// Package echopod builds and recognizes the pods of Echoes and their companions.
 package echopod

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// environment returns the environment variables of a container, with extra ones from the operator. A variable in spec.env replaces the
-// operator's variable of the same name.
+// environment returns the environment variables for a container, including extra variables from the operator. A variable in spec.env
+// replaces the operator's variable with the same name.
 func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
 	own := append(podEnvironment(), extra...)
 	if firstParty {
@@ -32,7 +32,8 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	return env
 }
 
-// podEnvironment returns the variables that describe a pod to itself. The schema rejects these names in spec.env.
+// podEnvironment returns the variables that describe the pod to the echo server. The schema rejects the names of these variables in
+// spec.env.
 func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	return []*corev1ac.EnvVarApplyConfiguration{
 		fieldVariable("POD_NAME", "metadata.name"),
@@ -43,7 +44,8 @@ func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	}
 }
 
-// serviceEnvironment returns the variables that name the objects through which requests reach a pod. Companions do not get these variables.
+// serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get
+// these variables.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
 	if children.HasIngress(echo) {
@@ -52,7 +54,7 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// server returns the environment variables that configure the operator's own echo server, without defaults.
+// server returns the environment variables that configure the operator's own echo server. It omits variables for default values.
 func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	var env []*corev1ac.EnvVarApplyConfiguration
 	if desired.Controls != "" && desired.Controls != v1.ControlsSafe {
@@ -64,8 +66,8 @@ func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// givenVariable returns a variable in spec.env. It adds the API version to a field reference, as the API server does, because a field
-// reference is set as a whole.
+// givenVariable converts a variable in spec.env to an apply configuration. Like the API server, it adds the API version to a field
+// reference, because field references are set as a whole.
 func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
 	configuration := children.AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
 	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {

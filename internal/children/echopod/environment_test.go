@@ -30,11 +30,12 @@ func TestEnvironment(t *testing.T) {
 	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "another image gets ECHO_HTTP_ADDR")
 }
 
-// TestServerEnvironment checks that only fields other than the defaults become variables, so that other Echoes' pods do not change.
+// TestServerEnvironment checks that only fields with values other than the defaults become variables, so that the pods of other Echoes do
+// not change.
 func TestServerEnvironment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted v1.EchoServer
-		want   [2]string // ECHO_CONTROLS and ECHO_IDENTITY
+		want   [2]string // the values of ECHO_CONTROLS and ECHO_IDENTITY
 	}{
 		"not configured":       {v1.EchoServer{}, [2]string{}},
 		"defaults":             {v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}, [2]string{}},

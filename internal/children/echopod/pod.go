@@ -7,14 +7,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// IsEchoPod reports whether a pod with the labels of an Echo was created by its Deployment.
+// IsEchoPod reports whether a pod with an Echo's labels was created by that Echo's Deployment.
 func IsEchoPod(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "ReplicaSet"
 }
 
-// OwnersRead returns the parts of a pod's owner references that the operator reads: all of a companion's, but only the kind for the many
-// pods of Deployments.
+// OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps the complete references of companions, but
+// only the kind for other pods, which are more numerous.
 func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || IsCompanion(pod) {
@@ -23,8 +23,8 @@ func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
 }
 
-// SplitPods splits all pods with an Echo's InstanceLabels into the pods of its Deployment and its companions. If there are none, the result
-// is empty, not nil.
+// SplitPods splits the pods that have an Echo's InstanceLabels into the pods of its Deployment and its companions. A result without pods is
+// an empty slice, not nil.
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	own, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range all {
@@ -38,12 +38,12 @@ func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	return own, companions
 }
 
-// hasPodLabels reports whether a pod has the labels of a Deployment's pods, apart from the InstanceLabels.
+// hasPodLabels reports whether a pod has the labels of an Echo's Deployment pods, without checking the InstanceLabels.
 func hasPodLabels(pod *corev1.Pod) bool {
 	return pod.Labels[children.LabelName] == children.NameValue && pod.Labels[children.LabelComponent] == children.ComponentValue
 }
 
-// hasCompanionLabels reports whether a pod has the labels of companions, apart from the InstanceLabels.
+// hasCompanionLabels reports whether a pod has the labels of companions, without checking the InstanceLabels.
 func hasCompanionLabels(pod *corev1.Pod) bool {
 	return pod.Labels[children.LabelName] == children.CompanionNameValue &&
 		pod.Labels[children.LabelComponent] == children.CompanionComponentValue

@@ -11,11 +11,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// terminationGraceSeconds covers the drain delay of the echo server (5 s) and its limit for shutting down (20 s).
+// terminationGraceSeconds covers the echo server's drain delay (5 s) and its time limit for shutting down (20 s).
 const terminationGraceSeconds = 30
 
-// podSpec returns what the pods of an Echo and its companions have in common: everything except where they run. server is the echo server's
-// container.
+// podSpec returns the part of the pod spec that an Echo's pods and companions have in common: everything except where they run. The server
+// argument is the echo server's container.
 func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
 		WithEnableServiceLinks(false).
@@ -27,13 +27,13 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 	return spec
 }
 
-// SetIdentity gives a pod an Echo's ServiceAccount, without its token, and its pull secrets.
+// SetIdentity sets the ServiceAccount of a pod to the one in the Echo, without mounting its token, and sets the pull secrets from the Echo.
 func SetIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	spec.WithAutomountServiceAccountToken(false)
 	for _, secret := range given.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
-	if name := given.ServiceAccountName; name != "" { // under both field names: the API server restores one from the other
+	if name := given.ServiceAccountName; name != "" { // sets both fields, because the API server restores each from the other
 		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 	}
 }
@@ -65,8 +65,8 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 	return spec
 }
 
-// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux. They are scheduled
-// to nodes with another operating system only if the given labels name it.
+// NodeSelector returns the labels that a node must have to run an image. The operator's own images are built for Linux, so they are
+// scheduled to nodes with another operating system only if the given labels specify it.
 func NodeSelector(given v1.Labels, own bool) map[string]string {
 	selector := map[string]string{}
 	if own {
@@ -76,7 +76,7 @@ func NodeSelector(given v1.Labels, own bool) map[string]string {
 	return selector
 }
 
-// Tolerations returns tolerations as apply configurations.
+// Tolerations converts tolerations to apply configurations.
 func Tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfiguration {
 	var all []*corev1ac.TolerationApplyConfiguration
 	for i := range given {
@@ -85,7 +85,7 @@ func Tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfigura
 	return all
 }
 
-// spread returns an Echo's topology spread constraints, which default to an even spread over nodes and zones if possible.
+// spread returns an Echo's topology spread constraints. By default, pods are spread evenly over nodes and zones if possible.
 func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
 	for i := range echo.Spec.TopologySpreadConstraints {

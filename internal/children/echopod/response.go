@@ -12,7 +12,7 @@ import (
 )
 
 // response returns the environment variables that set the default response of the operator's own echo server. Each dollar sign is doubled,
-// because Kubernetes interprets a single one as the start of a reference.
+// because Kubernetes could interpret a single dollar sign as the start of a variable reference.
 func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	if desired == nil {
 		return nil
@@ -39,14 +39,14 @@ func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// compact returns headers or faults as JSON without HTML escapes. Because Linux limits the length of an environment variable, the JSON must
-// not be longer than about twice the headers.
+// compact returns headers or faults as JSON without HTML escapes. Because Linux limits the length of environment variables, the JSON must
+// not be longer than about twice the length of the headers.
 func compact(list any) string {
 	text := &strings.Builder{}
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(list); err != nil {
-		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect: texts and numbers can always be encoded
+		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect, because strings and numbers can always be encoded
 	}
 	return strings.TrimSpace(text.String())
 }

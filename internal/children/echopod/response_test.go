@@ -44,14 +44,14 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// TestTheResponseFitsIntoAContainer checks the longest response that the schema accepts: Linux limits one variable to 128 KiB, and a
-// container with a longer one cannot be started.
+// TestTheResponseFitsIntoAContainer checks the longest response that the schema accepts. Linux limits each environment variable to 128 KiB,
+// and a container with a longer variable cannot be started.
 func TestTheResponseFitsIntoAContainer(t *testing.T) {
-	quotes := v1.EchoHeader{Name: "a", Value: strings.Repeat(`"`, 1874)} // 32 of them are 60,000 bytes long
+	quotes := v1.EchoHeader{Name: "a", Value: strings.Repeat(`"`, 1874)} // 32 such headers have 60,000 bytes in total
 	all := append(response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}),
 		response(&v1.EchoResponse{Body: strings.Repeat("語", 43666), Headers: slices.Repeat([]v1.EchoHeader{quotes}, 32)})...)
 	for _, e := range all {
-		started := strings.ReplaceAll(*e.Value, "$$", "$") // as the kubelet expands it
+		started := strings.ReplaceAll(*e.Value, "$$", "$") // as the kubelet expands the value
 		if size := len(*e.Name + "=" + started + "\x00"); size > 128*1024 {
 			t.Errorf("%s has %d bytes", *e.Name, size)
 		}
