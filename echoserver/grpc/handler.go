@@ -123,7 +123,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer c.end()
-	_ = c.controller.EnableFullDuplex() // otherwise a response over HTTP/1.1 waits for the whole request; HTTP/2 is always full-duplex
+	_ = c.controller.EnableFullDuplex() // without this, HTTP/1.1 responses wait for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
 	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
 	label := "other"

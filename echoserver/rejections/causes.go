@@ -17,11 +17,11 @@ type causes struct {
 }
 
 type cause struct {
-	errorType string // as passed to CountError, such as stream_PROTOCOL_ERROR_bad_path
+	errorType string // as net/http passes it to CountError, such as stream_PROTOCOL_ERROR_bad_path
 	counted   time.Time
 }
 
-// CountError is the callback for http.HTTP2Config. net/http calls it before it sends the frame that reports the error.
+// CountError is the callback to set as CountError in http.HTTP2Config. net/http calls it before it sends the frame that reports the error.
 func (r *Reporter) CountError(errorType string) {
 	r.causes.mutex.Lock()
 	defer r.causes.mutex.Unlock()
@@ -59,8 +59,8 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 	return name, found == 1
 }
 
-// reportError reports that a stream was reset or that a connection was closed because of an error. Each counted cause is used once, so that
-// the counters are correct. The log omits the cause if it may belong to another client.
+// reportError reports that a stream was reset or that a connection was closed because of an error. Each counted cause is used only once, so
+// that the counters stay correct. The log omits the cause if it may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {
@@ -79,7 +79,7 @@ func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 		detail += ", bad_connect: CONNECT is not valid, or requests a WebSocket, which requires HTTP/1.1"
 	case name != "":
 		detail += ", " + name
-	case kind == "stream" && code == 1: // net/http counts no cause only for malformed fields
+	case kind == "stream" && code == 1: // a malformed field is the only such error without a cause
 		detail += ", a field or a pseudo-header is not valid"
 	}
 	r.write(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: counted, Detail: detail})

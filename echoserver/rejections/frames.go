@@ -23,7 +23,7 @@ type Frames struct {
 	remote   string
 
 	header  [frameHeader]byte
-	payload [maxPayload]byte // the beginning of the payload
+	payload [maxPayload]byte // the first bytes of the payload
 	read    int              // the number of header bytes read so far
 	kept    int              // the number of payload bytes stored in payload
 	left    int              // the number of bytes that remain in the frame
@@ -99,7 +99,7 @@ func responseOf(body []byte) (what Rejection, ok bool) {
 	return Rejection{}, false
 }
 
-// errorName returns the name of a code (RFC 9113, 7), as net/http spells it.
+// errorName returns the name of an error code (RFC 9113, 7), as net/http spells it.
 func errorName(code uint32) string {
 	names := [...]string{"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
 		"FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// counted returns a reporter and its counts.
+// counted returns a reporter and the counts of the rejections that it reports.
 func counted() (*Reporter, map[string]int) {
 	counts := map[string]int{}
 	return NewReporter(echotest.Quiet(), func(reason string) { counts[reason]++ }), counts
@@ -28,7 +28,7 @@ func sentFrames(t testing.TB) ([]byte, map[string]int) {
 	for _, err := range []error{
 		framer.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 14}), framer.WriteSettingsAck(),
 		framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true}),
-		framer.WriteData(1, false, bytes.Repeat([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 1}, 100)), // it looks like RST_STREAM
+		framer.WriteData(1, false, bytes.Repeat([]byte{0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 1}, 100)), // the data looks like RST_STREAM frames
 		framer.WriteData(1, true, nil),
 		framer.WriteRSTStream(1, http2.ErrCodeNo), framer.WriteRSTStream(3, http2.ErrCodeProtocol),
 		framer.WriteRSTStream(5, http2.ErrCodeInternal), framer.WriteRSTStream(7, http2.ErrCodeStreamClosed),
@@ -105,7 +105,7 @@ func TestReporter_CountError(t *testing.T) {
 		if got := reset(); !strings.Contains(got, "a field or a pseudo-header") {
 			t.Errorf("no cause: %s", got)
 		}
-		reporter.CountError("stream_PROTOCOL_ERROR_bad_connect") // its frame is never sent
+		reporter.CountError("stream_PROTOCOL_ERROR_bad_connect") // the frame for this error is never sent
 		<-time.After(second + 1)
 		if got := reset(); !strings.Contains(got, "a field or a pseudo-header") {
 			t.Errorf("an old cause: %s", got)

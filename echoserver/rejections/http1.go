@@ -60,7 +60,7 @@ func explainStatus(status int) (reason, detail string) {
 	return "", ""
 }
 
-// requestHeader is a header split into its parts.
+// requestHeader is a request header, split into its parts.
 type requestHeader struct {
 	line                    []string // the space-separated parts of the first line
 	method, target, version string
@@ -69,7 +69,8 @@ type requestHeader struct {
 
 type field struct{ name, value string }
 
-// parse splits the complete lines of a header. Lines that begin with whitespace continue the value of the previous line (RFC 9112, 5.2).
+// parse splits a header into its parts, and ignores an incomplete last line. Lines that begin with whitespace continue the value of the
+// previous line (RFC 9112, 5.2).
 func parse(data []byte) (h requestHeader) {
 	for line := range strings.Lines(string(data)) {
 		line, whole := strings.CutSuffix(line, "\n")

@@ -34,7 +34,7 @@ func FuzzExplain(f *testing.F) {
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
 		if err != nil {
-			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // an invalid transfer encoding has its own status
+			if what.Reason == ReasonOther && !strings.Contains(err.Error(), "transfer encoding") { // such errors have their own status
 				t.Errorf("%q has no reason for %v", head, err)
 			}
 			return
@@ -42,7 +42,7 @@ func FuzzExplain(f *testing.F) {
 		names := slices.Collect(maps.Keys(r.Header))
 		isNamed := !slices.ContainsFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 		maybe := what.Reason == ReasonOther || what.Reason == ReasonHost || what.Reason == ReasonProxyProtocol ||
-			strings.HasPrefix(what.Detail, "Trailer ") // ReadRequest does not check Trailer; Explain guesses it if nothing else is wrong
+			strings.HasPrefix(what.Detail, "Trailer ") // ReadRequest does not check Trailer, but Explain blames it if everything else is valid
 		if isNamed && !maybe {
 			t.Errorf("%q has a reason, but no error: %+v", head, what)
 		}

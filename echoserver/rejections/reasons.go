@@ -17,10 +17,10 @@ const (
 	ReasonContentLength    = "content_length"    // not a number, or several values
 	ReasonTransferEncoding = "transfer_encoding" // not chunked
 	ReasonExpectation      = "expectation"       // not 100-continue
-	ReasonIncomplete       = "incomplete_header" // the end of the header did not arrive
+	ReasonIncomplete       = "incomplete_header" // the header was not received completely
 	ReasonHTTP2Connect     = "http2_connect"     // an invalid CONNECT request, or a WebSocket request (RFC 8441)
 	ReasonHTTP2Stream      = "http2_stream"      // the stream was reset
-	ReasonHTTP2Connection  = "http2_connection"  // an error ended the connection
+	ReasonHTTP2Connection  = "http2_connection"  // the connection was closed because of an error
 	ReasonOther            = "other"             // the server did not see the header
 	// reasonHeader is the reason for headers that are too large. The connection package also rejects such headers.
 	reasonHeader = "header"
@@ -38,7 +38,7 @@ const (
 	DetailTLS = "this port has no TLS: use http"
 	// DetailNoTLS is the detail for plain HTTP on the TLS port.
 	DetailNoTLS = "this port requires TLS: use https"
-	// DetailProxy is the detail for the PROXY protocol.
+	// DetailProxy is the detail for a connection that begins with a PROXY protocol header.
 	DetailProxy = "the PROXY protocol is not supported: turn it off where the load balancer or the proxy connects to this server"
 )
 

@@ -36,7 +36,7 @@ func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
 	return r
 }
 
-// Count counts a rejection that is not logged, or that has already been logged.
+// Count counts a rejection that is not logged, or that the caller has already logged.
 func (r *Reporter) Count(reason string) { r.count(reason) }
 
 // Report counts and logs a rejection.

@@ -86,7 +86,7 @@ func TestAdminIsNotLogged(t *testing.T) {
 	}
 }
 
-// TestAdminMethods checks that probes may use any method, and that the response to HEAD has no body.
+// TestAdminMethods checks that probes may use any method, and that responses to HEAD requests have no body.
 func TestAdminMethods(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, newAdmin(h.life, h.metrics))

@@ -23,7 +23,7 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	e.HeaderSize = size.Bytes
 	if r.ProtoMajor == 1 {
 		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
-			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
+			e.Header().Set("Connection", "close") // another server may have interpreted the request differently (RFC 9112, 6.1)
 		}
 	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*connection.FieldCost) {
 		return false
@@ -31,14 +31,14 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server used to find its
-// end.
+// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server could have used to
+// find its end.
 func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 	names, ok := c.FieldNames(r)
 	return !ok || slices.ContainsFunc(names, isContentLength)
 }
 
-// checkHeader rejects a request whose header or trailer exceeds a limit.
+// checkHeader rejects a request with a header or trailer that exceeds a limit.
 func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
 	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {

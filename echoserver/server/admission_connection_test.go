@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestHeaderLimits sends headers whose size is close to each limit.
+// TestHeaderLimits sends headers with sizes at and just above each limit.
 func TestHeaderLimits(t *testing.T) {
 	fields := func(number int) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", number-1) + "\r\n"
@@ -55,7 +55,7 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestFieldsOverHTTP2 sends too many fields over HTTP/2.
+// TestFieldsOverHTTP2 sends too many header fields over HTTP/2.
 func TestFieldsOverHTTP2(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	var headers []string
@@ -82,7 +82,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 				return
 			}
 			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
-			for range 100 { // slowly, but without a long pause between frames
+			for range 100 { // sends frames slowly, but without long pauses between them
 				<-time.After(time.Second)
 				if framer.WriteContinuation(1, false, nil) != nil {
 					return

@@ -176,8 +176,8 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersAfterAnotherRequest checks that the beginning of a header counts toward its size even if net/http read the beginning together
-// with the previous request.
+// TestHeadersAfterAnotherRequest checks that the whole header counts toward the size limit, even if net/http read the beginning of the
+// header together with the previous request.
 func TestHeadersAfterAnotherRequest(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)

@@ -61,7 +61,8 @@ func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
-// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of copied bytes.
+// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of bytes that were
+// copied.
 func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
 	buffer := make([]byte, streamBuffer)
 	for {

@@ -134,7 +134,8 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that each piece gets the full time limit in both directions, because a slow stream may take hours.
+// TestStreamDeadlines checks that the time limit applies to each piece separately, in both directions, because a slow stream may take
+// hours.
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()
@@ -152,7 +153,7 @@ func TestStreamDeadlines(t *testing.T) {
 	})
 }
 
-// TestStreamOfChunksWithTrailer checks that a stream of unknown length is complete, and that the connection can be used again.
+// TestStreamOfChunksWithTrailer checks that a stream of unknown length is echoed completely, and that the connection can be reused.
 func TestStreamOfChunksWithTrailer(t *testing.T) {
 	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL),
 		"POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+

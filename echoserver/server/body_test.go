@@ -73,7 +73,7 @@ func TestBodyLimit(t *testing.T) {
 		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"),
 			Body:          io.NopCloser(strings.NewReader("x")),
 			ContentLength: maxStreamed + 1})
-		if err == nil { // the client may first detect that it could not send everything it announced
+		if err == nil { // the client may detect first that it could not send the whole body
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s: a stream over the limit gets %d", proto, response.StatusCode)

@@ -26,7 +26,7 @@ const (
 // content is the body of a response.
 type content struct {
 	mediaType string
-	policy    string // the Content-Security-Policy; empty means sandbox
+	policy    string // the Content-Security-Policy, which defaults to sandbox
 	length    int
 	source    io.Reader
 	held      int           // how many bytes of memory the content holds

@@ -57,8 +57,8 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	}
 }
 
-// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy rejects them, and the error names
-// the setting that allows them.
+// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy must reject these headers, and the
+// error must name the setting that allows them.
 func TestConformanceHeaders(t *testing.T) {
 	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
 		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {

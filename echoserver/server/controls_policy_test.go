@@ -158,7 +158,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates nothing for a request without controls.
+// TestPlainRequestsAllocateNothingMore checks that searching for controls allocates no memory if a request has none.
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)

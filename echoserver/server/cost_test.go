@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
+	// maxCost is the maximum CPU time that any request of at most 64 KiB may take, as a multiple of the CPU time for a plain request.
 	maxCost = 20
 	// costRequests is the number of requests in each measurement.
 	costRequests = 200
@@ -143,7 +143,7 @@ func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	return float64(requestTime) * more / float64(plainTime)
 }
 
-// cpuTime sends a request many times in succession, and returns the CPU time that the program used.
+// cpuTime sends a request many times in a row, and returns the CPU time that the program used for these requests.
 func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
 	t.Helper()
 	before := processTime(t, p)

@@ -54,7 +54,7 @@ func dataOf(t *testing.T, page string) (string, bool) {
 	return data, hasHead && hasTail
 }
 
-// TestPage checks that the pages do not exceed their limits, and that no embedded data can act as markup.
+// TestPage checks that the pages do not exceed their limits, and that embedded data cannot be interpreted as markup.
 func TestPage(t *testing.T) {
 	for name, page := range map[string]string{"echo": documentOf(t, "page_echo.html"), "WebSocket": documentOf(t, "page_websocket.html")} {
 		if len(page) > 8<<10 || strings.Contains(page, "://") || strings.Contains(page, "innerHTML") {

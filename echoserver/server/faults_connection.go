@@ -12,7 +12,7 @@ import (
 // request's stream.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
-		_ = c.SendReset() // fails only if the client has disconnected
+		_ = c.SendReset() // this fails only if the client has disconnected
 	}
 	panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream
 }

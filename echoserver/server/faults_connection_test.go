@@ -78,7 +78,7 @@ func TestTruncatedResponses(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponsesWithoutBody checks that the connection ends although no part of the response is missing.
+// TestTruncatedResponsesWithoutBody checks that the connection is closed even though no part of the response is missing.
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",

@@ -21,7 +21,7 @@ func rolls(numbers ...int64) func(int64) int64 {
 	}
 }
 
-// TestFaults sends several requests, and compares the controls that were applied to each response.
+// TestFaults sends several requests, and checks which controls were applied to each response.
 func TestFaults(t *testing.T) {
 	const a, b = `{"percentage":30,"statusCode":503}`, `{"percentage":50,"statusCode":504}`
 	for name, c := range map[string]struct {

@@ -61,7 +61,7 @@ func TestFloodsWithBlockedLog(t *testing.T) {
 	}
 }
 
-// startFlooded starts the real program with the soft memory limit that it has in a pod.
+// startFlooded starts the real program with the same soft memory limit as in a pod.
 func startFlooded(t *testing.T, environ ...string) *process {
 	t.Helper()
 	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
@@ -166,7 +166,7 @@ func headerFloods(limit int) map[string]clientFlood {
 	}
 }
 
-// flood keeps opening connections for floodTime, and returns the program's peak resident memory.
+// flood opens the given number of connections, keeps them open for floodTime, and returns the program's peak resident memory.
 func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -51,7 +51,7 @@ func TestGRPCOfTheEnd(t *testing.T) {
 	})
 }
 
-// TestGRPCTimeouts checks how long clients may be idle.
+// TestGRPCTimeouts checks how long a gRPC client may be idle.
 func TestGRPCTimeouts(t *testing.T) {
 	const overdue = "4 the deadline of the call was exceeded"
 	for name, c := range map[string]struct {

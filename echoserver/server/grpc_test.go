@@ -71,7 +71,7 @@ func TestCallTypes(t *testing.T) {
 		"gRPC-Web":                  {"HTTP/2.0", "POST", "application/grpc-web+proto", "200 application/grpc-web+proto"},
 		"gRPC-Web over HTTP/1.1":    {"HTTP/1.1", "POST", "application/grpc-web", "200 application/grpc-web"},
 		"gRPC-Web in base64":        {"HTTP/1.1", "POST", "application/grpc-web-text", rejected},
-		"a stream of Connect":       {"HTTP/1.1", "POST", "application/connect+json", rejected}, // a unary call is not a stream
+		"a stream of Connect":       {"HTTP/1.1", "POST", "application/connect+json", rejected}, // a unary method cannot be called as a stream
 		"another method":            {"HTTP/2.0", "PUT", "application/grpc", echoed},
 		"another type":              {"HTTP/2.0", "POST", "application/gr", echoed},
 		"gRPC over HTTP/1.1":        {"HTTP/1.1", "POST", "application/grpc", echoed},

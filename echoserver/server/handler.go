@@ -72,7 +72,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	exchange.SetSecurityHeaders(w.Header())
 	sign(w.Header(), r, &h.identity, h.attempts)
 	if h.life.draining.Load() {
-		w.Header().Set("Connection", "close") // makes the client's next request go to another pod
+		w.Header().Set("Connection", "close") // makes the client open a new connection, which reaches another pod
 	}
 	if h.admit(e, r) {
 		h.route(e, r, target)
@@ -130,7 +130,7 @@ func listenerOf(r *http.Request) string {
 // exists under any prefix.
 const reserved = "/-/"
 
-// route determines what the server does with a request.
+// route specifies what the server does with a request.
 type route int
 
 const (

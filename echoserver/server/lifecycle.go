@@ -37,7 +37,7 @@ func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Lo
 	defer cancel()
 	if err := errors.Join(server.Shutdown(ctx), l.awaitWebSockets(ctx)); err != nil {
 		log.Warn("stopping with requests in flight", "error", err.Error())
-		_ = server.Close() // the process exits anyway
+		_ = server.Close() // an error does not matter, because the process exits
 		return
 	}
 	log.Info("drained")

@@ -28,7 +28,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// latin1 is text that is not UTF-8.
+// latin1 is text that is not valid UTF-8.
 const latin1 = "caf\xe9"
 
 // TestRawValues sends values that are not valid UTF-8 in every part of a request that can contain them, over both protocols.
@@ -275,7 +275,7 @@ func TestRawValues_calls(t *testing.T) {
 		expect("Connect over "+protocol, response.GetCall())
 	}
 	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, echoRequest(t, ""), headers...)
-	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines its messages
+	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the messages are fixed by the conformance suite
 		t.Errorf("the status is %s, the response %q", status, message)
 	}
 }

@@ -29,13 +29,13 @@ const (
 type rejectedCase struct {
 	sent                     string
 	status                   int
-	reason, protocol, detail string // the reported detail must contain this detail
+	reason, protocol, detail string // detail must be part of the reported detail
 }
 
 // loggedRejection is a log line that reports a rejection.
 type loggedRejection struct{ Msg, Remote, Protocol, Reason, Detail string }
 
-// rejectionsIn returns the rejections in a log.
+// rejectionsIn returns the rejections that a log reports.
 func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejection) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {

@@ -28,7 +28,7 @@ func fieldBlock(fields ...string) []byte {
 // http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
 type http2Case struct {
 	send           func(*http2.Framer) error
-	reason, detail string // the reported detail must contain this detail
+	reason, detail string // detail must be part of the reported detail
 }
 
 // rejectedFrames returns test cases from RFC 9113, RFC 8441 and h2spec.

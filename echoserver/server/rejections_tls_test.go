@@ -99,7 +99,7 @@ func TestRejectedClients(t *testing.T) {
 		c.change(config)
 		conn := echotest.Dial(t, s.address)
 		secure := tls.Client(conn, config)
-		_ = secure.Handshake() // in TLS 1.3, the handshake can succeed before the server has received a certificate
+		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the certificate
 		_, _ = io.Copy(io.Discard, secure)
 		echotest.Until(t, "it is logged", func() bool { return len(rejectionsIn(t, &s.log)) > 0 })
 		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: rejections.ReasonHandshake, protocol: "TLS", detail: c.detail})

@@ -64,7 +64,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// expectNoSecrets fails the test if given contains a secret that is not in sent.
+// expectNoSecrets fails the test if given contains a secret that sent does not contain.
 func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestServerTimeouts sends the beginning of a request, and measures when the server closes the connection.
+// TestServerTimeouts stops sending at several points, and measures when the server closes the connection.
 func TestServerTimeouts(t *testing.T) {
 	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -158,7 +158,7 @@ func startRun(t *testing.T, environ ...string) *running {
 	return r
 }
 
-// TestRun starts the server, sends requests to both ports, stops it and checks that it no longer listens.
+// TestRun starts the server, sends requests to both ports, stops the server, and checks that it no longer listens.
 func TestRun(t *testing.T) {
 	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
 	_, port, err := net.SplitHostPort(r.Address)

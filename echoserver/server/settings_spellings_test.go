@@ -73,7 +73,7 @@ func parseSetting(flag, text string) (Settings, error) {
 	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
-// TestSpellings checks that no value is accepted with a meaning other than the intended one.
+// TestSpellings checks that the server accepts a value only with its intended meaning.
 func TestSpellings(t *testing.T) {
 	rows := spellings()
 	for _, o := range (&Settings{}).options() {

@@ -70,7 +70,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsMirrorEnvironment checks that the help lists all settings.
+// TestFlagsMirrorEnvironment checks that the help text lists all settings.
 func TestFlagsMirrorEnvironment(t *testing.T) {
 	var help bytes.Buffer
 	if _, err := ParseSettings("dev", []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) {

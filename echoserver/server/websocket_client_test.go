@@ -37,7 +37,7 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// rawClient is a WebSocket client that can break every rule.
+// rawClient is a WebSocket client that can violate any rule of the protocol.
 type rawClient struct {
 	net.Conn
 	reader *bufio.Reader
@@ -87,7 +87,7 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 	}
 }
 
-// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". If either side has ended the
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". If either side has closed the
 // connection, next returns "end".
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()

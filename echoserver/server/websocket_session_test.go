@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// late is the close frame for a client that takes too long to send a frame or message.
+// late is the close frame that the server sends if a client takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
 // TestWebSocketDeadlines exceeds the time limit in every state of a session. A client that does not respond to the close frame gets another

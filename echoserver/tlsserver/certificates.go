@@ -32,7 +32,7 @@ type Certificates struct {
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
 	// The following fields are used by only one goroutine.
-	loaded         secretFiles // the files from which current was loaded
+	loaded         secretFiles // the files that current was loaded from
 	failure        failure
 	emptyAuthority bool // whether the last ca.crt was empty, which is reported only once
 }
@@ -107,7 +107,7 @@ func (c *Certificates) Rotate() {
 	}
 }
 
-// load reads the files and uses them if they have changed.
+// load reads the files and, if they have changed, starts to use them.
 func (c *Certificates) load() (secretFiles, error) {
 	files, err := c.settings.read()
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 // sessionConnection is the connection of a WebSocket. Its timers close the WebSocket if the client takes too long.
 type sessionConnection struct {
 	*connection.Connection
-	idle    *time.Timer // runs while no frame is being received
+	idle    *time.Timer // runs while no frame is in progress
 	stall   *time.Timer // restarts with each byte received in an incomplete frame or message
 	message *time.Timer // runs from the first frame of an incomplete message
 	early   bool        // whether part of a frame was received before the connection was hijacked

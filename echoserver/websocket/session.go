@@ -104,8 +104,8 @@ func (s *session) close(code websocket.StatusCode, reason string) {
 }
 
 // closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, or "" if no limit was
-// reached. The library has already sent a close frame if the client closes the WebSocket, if a message is too long, and for most invalid
-// frames.
+// reached. The library has already sent a close frame if the client closed the WebSocket, if a message was too long, or for most kinds of
+// invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

@@ -31,7 +31,7 @@ func (r *utf8Reader) Read(p []byte) (int, error) {
 
 // utf8Stream checks text that arrives in parts.
 type utf8Stream struct {
-	partial [utf8.UTFMax]byte // the beginning of the incomplete character at the end of the last part
+	partial [utf8.UTFMax]byte // the first bytes of a character that the last part did not complete
 	size    int
 }
 

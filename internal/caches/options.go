@@ -85,7 +85,7 @@ func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options
 	}
 }
 
-// namespaceConfigs returns the namespaces that a cache watches, or nil for all namespaces.
+// namespaceConfigs returns a configuration for each namespace that a cache watches, or nil to watch all namespaces.
 func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	if len(namespaces) == 0 {
 		return nil

@@ -38,7 +38,7 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	}
 }
 
-// allServed returns the kinds that the operator watches in a cluster that serves all optional kinds.
+// allServed returns the kinds that the operator watches if a cluster serves all optional kinds.
 func allServed() Watched {
 	all := Watched{Served: children.Served{routing.GatewayKind: true}, PodMonitors: true}
 	for kind := range desired.OptionalKinds() {

@@ -31,7 +31,8 @@ func stripGateway(object any) (any, error) {
 	}, nil
 }
 
-// stripEcho is a cache transform that removes an Echo's managed fields and the copy of its manifest that kubectl apply keeps.
+// stripEcho is a cache transform that removes an Echo's managed fields and the annotation in which kubectl apply stores a copy of the
+// manifest.
 func stripEcho(object any) (any, error) {
 	if echo, ok := object.(*v1.Echo); ok {
 		echo.ManagedFields = nil

@@ -26,7 +26,7 @@ func (c Config) Equal(other Config) bool {
 type TLSProfile struct {
 	// MinVersion is the minimum TLS version, VersionTLS12 or VersionTLS13.
 	MinVersion string
-	// Ciphers are the IANA names of TLS 1.2 ciphers.
+	// Ciphers contains the IANA names of the TLS 1.2 cipher suites.
 	Ciphers []string
 }
 

@@ -75,7 +75,7 @@ func checkLabels(echo *v1.Echo, check string) map[string]string {
 	}
 }
 
-// CheckOf returns the name of the check that a pod or a CronJob belongs to, or an empty string for other objects.
+// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string if there is none.
 func CheckOf(object client.Object) string {
 	if object.GetLabels()[children.LabelName] != checkNameValue {
 		return ""

@@ -164,7 +164,7 @@ func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
-		if c.Desired == nil { // another test covers this
+		if c.Desired == nil { // another test covers a missing child
 			continue
 		}
 		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
