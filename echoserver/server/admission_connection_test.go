@@ -192,8 +192,8 @@ func TestTransferEncodingWithLength(t *testing.T) {
 	}
 }
 
-// TestLongLineAfterBody sends a long header field, the beginning of which arrives together with the previous request's body. The server
-// must not mistake the field for a request line.
+// TestLongLineAfterBody sends a long header field that begins in the same packet as the previous request's body. The server must not
+// mistake the field for a request line.
 func TestLongLineAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",

@@ -58,7 +58,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests with header fields that take up 95 % of the limit, or 95 % of the size that net/http decodes. These
+// hostileHeaders returns requests with header fields that take up 95% of the limit, or 95% of the size that net/http decodes. These
 // requests take more than linear time to handle (now or in the past), or their response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {

@@ -16,7 +16,7 @@ func TestHead(t *testing.T) {
 		for _, url := range []string{public + "/", public + "/a?echo.size=5", public + "/?echo.status=503", public + "/?echo.format=html",
 			public + "/-/livez", public + "/-/readyz", public + "/-/body", public + "/-/body?digest", public + "/-/ws", public + "/-/sse",
 			public + "/shop/-/sse", public + "/-/unknown", admin + "/metrics", admin + "/livez"} {
-			get := echotest.Open(t, client, http.MethodGet, url, http.NoBody) // not read to the end, because an event stream has none
+			get := echotest.Open(t, client, http.MethodGet, url, http.NoBody) // not read to the end, because event streams do not end
 			head := echotest.Send(t, client, http.MethodHead, url, "")
 			mediaType := head.Header.Get("Content-Type")
 			if head.StatusCode != get.StatusCode || mediaType != get.Header.Get("Content-Type") || head.Text != "" {

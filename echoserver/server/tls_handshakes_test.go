@@ -113,11 +113,11 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if !isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, tlsserver.LimitHandshakes), isClosed(ended))
 		}
-		open() // may begin because one handshake is complete
+		open() // uses the slot that the complete handshake freed
 		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
-		_ = complete.Close() // closes in the background, because Close waits until the client reads the closing alert
+		_ = complete.Close() // otherwise, closing the server waits until the client reads the closing alert
 		synctest.Wait()
 		_ = s.server.Close()
 	})
@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends first messages below and above the size limit. They list many protocol names.
+// TestLargeHandshake sends first messages that list many protocol names, with sizes below and above the limit.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

@@ -112,7 +112,7 @@ func TestWebSocketFrames(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
 			got := openRaw(t, listener.Dial(t), c.sent).all(t)
-			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // the library's reasons, which are most of them, are compared only by prefix
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // most reasons come from the library, so only their prefixes are compared
 				t.Errorf("%s: got %.200q, want %.200q", name, got, c.want)
 			}
 		})

@@ -41,7 +41,7 @@ func (c *Connection) reportFailure(err error) {
 	}
 }
 
-// hasLeft reports whether the connection is closed: by the client, as health checks do, or by the server, to make room for another
+// hasLeft reports whether the client closed the connection (as health checks do) or the server closed it to make room for another
 // handshake.
 func hasLeft(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||

@@ -91,7 +91,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 		return nil
 	}
 	switch s.ClientCertificate {
-	case ClientCertificateRequest: // without ClientCAs, because it makes many clients withhold other authorities' certificates
+	case ClientCertificateRequest: // no ClientCAs, because many clients would then withhold certificates from other authorities
 		config.ClientAuth = tls.RequestClientCert
 	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority

@@ -18,7 +18,7 @@ var (
 	schemaOfGatewayAPI string
 )
 
-// Schema compares objects in the same manner as server-side apply. It knows by which keys list items are merged, and which lists and maps
+// Schema compares objects, following the rules of server-side apply. It knows the keys for merging list items, and the lists and maps that
 // are set as a whole.
 type Schema struct {
 	types, gatewayTypes func() managedfields.TypeConverter

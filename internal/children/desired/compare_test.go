@@ -226,7 +226,7 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer covers a change to the class, which the API server rejects while the Service is still a load
+// TestAnotherClassReplacesALoadBalancer covers a change to the class, which the API server does not make while the Service remains a load
 // balancer.
 func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {

@@ -22,7 +22,7 @@ type generator struct{ *rand.Rand }
 
 func newGenerator() generator { return generator{rand.New(rand.NewSource(1))} }
 
-// maybe calls a function with a probability of 50 %.
+// maybe calls a function with a probability of 50%.
 func (g generator) maybe(set func()) {
 	if g.Intn(2) == 0 {
 		set()
