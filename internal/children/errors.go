@@ -8,7 +8,7 @@ import (
 
 // InvalidSpecError reports a spec that the schema accepts but the operator rejects.
 type InvalidSpecError struct {
-	// Message says what is wrong, Quote repeats what another component reports, and Advice says what to do, in sentences.
+	// Message says what is wrong, Quote repeats what another component reports, and Advice says what to do.
 	Message, Quote, Advice string
 }
 
@@ -27,13 +27,13 @@ func (e *InvalidSpecError) Error() string {
 // NameConflictError reports an object that has the name of a child or a companion, but was not created as one.
 type NameConflictError struct {
 	Kind, Name string
-	// For is the kind for which the object should have been created: "Echo" or "pod".
+	// For is the kind of the expected owner: "Echo" or "pod".
 	For string
 	// Advice is a sentence that says what to do.
 	Advice string
 }
 
-// Text says what is wrong, without the advice.
+// Text returns what is wrong, without the advice.
 func (e *NameConflictError) Text() string {
 	return fmt.Sprintf("The %s %s already exists, was not created for this %s, and is not changed", e.Kind, e.Name, e.For)
 }
@@ -41,7 +41,7 @@ func (e *NameConflictError) Text() string {
 // Error implements error.
 func (e *NameConflictError) Error() string { return e.Text() + ". " + e.Advice }
 
-// RequestError reports a request for a child that failed.
+// RequestError reports a failed request for a child.
 type RequestError struct {
 	Action Action
 	Kind   string
@@ -49,10 +49,10 @@ type RequestError struct {
 	Err    error
 }
 
-// Action is what a request would have done to an object, as a participle.
+// Action is a past participle that describes what a request does to an object.
 type Action string
 
-// The actions of requests.
+// These are the actions that a request can have.
 const (
 	Applying   Action = "applied"
 	Creating   Action = "created"
@@ -67,5 +67,5 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("%s %s cannot be %s: %v", e.Kind, e.Key, e.Action, e.Err)
 }
 
-// Unwrap returns the error of the request.
+// Unwrap returns the underlying error.
 func (e *RequestError) Unwrap() error { return e.Err }

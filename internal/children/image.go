@@ -10,9 +10,9 @@ import (
 
 // Images holds the images configured for the operator.
 type Images struct {
-	// EchoServer is the image of Echoes without spec.image. It is required.
+	// EchoServer is the image for Echoes that do not set spec.image. It is required.
 	EchoServer string
-	// PathCheck is the image of checks. Without it, no checks run.
+	// PathCheck is the image that checks run. Without this image, no checks run.
 	PathCheck string
 }
 
@@ -24,8 +24,8 @@ func (i Images) Of(echo *v1.Echo) string {
 	return i.EchoServer
 }
 
-// FirstParty reports whether an image is the operator's own echo server, in any version. That image is probed over HTTP and drains its
-// connections. If a mirror has another name, set EchoServer to that name.
+// FirstParty reports whether an image is the operator's own echo server, in any version. Containers that run this image are probed over
+// HTTP and drain their connections. If a mirror uses another repository name, set EchoServer to the image in the mirror.
 func (i Images) FirstParty(image string) bool {
 	return repository(image) == repository(i.EchoServer)
 }
@@ -39,8 +39,8 @@ func repository(image string) string {
 	return image
 }
 
-// PullPolicy returns an image's pull policy, which defaults to the API server's default for the tag. The operator sets it explicitly,
-// because the API server keeps an old default when the image changes: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+// PullPolicy returns an image's pull policy, which defaults to the API server's default for the tag. The operator sets the policy
+// explicitly, because the API server keeps the old default when the image changes: see k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
 func PullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
 	if given != "" {
 		return given

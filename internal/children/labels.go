@@ -23,12 +23,12 @@ const (
 	CompanionComponentValue = "companion"
 )
 
-// SelectorLabels returns the labels that select an Echo's pods. They never change, because a Deployment's selector is immutable.
+// SelectorLabels returns the labels that select an Echo's pods. These labels never change, because a Deployment's selector is immutable.
 func SelectorLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelName: NameValue, LabelInstance: echo.Name}
 }
 
-// ChildLabels returns the labels of all children of an Echo and of its pods.
+// ChildLabels returns the labels that all of an Echo's children and pods have.
 func ChildLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{
 		LabelName:      NameValue,
@@ -38,7 +38,7 @@ func ChildLabels(echo *v1.Echo) map[string]string {
 	}
 }
 
-// CompanionLabels returns the labels of the companions of an Echo. Neither its Service nor its Deployment selects them.
+// CompanionLabels returns the labels of an Echo's companions. Neither the Echo's Service nor its Deployment selects companions.
 func CompanionLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{
 		LabelName:      CompanionNameValue,
@@ -56,7 +56,7 @@ func CommonLabels(echo *v1.Echo) map[string]string {
 	return AsLabels(echo.Spec.CommonMetadata.Labels)
 }
 
-// AsLabels converts labels of the Echo API to Kubernetes labels.
+// AsLabels converts labels from the Echo API to Kubernetes labels.
 func AsLabels(given v1.Labels) map[string]string {
 	labels := make(map[string]string, len(given))
 	for key, value := range given {
@@ -73,16 +73,17 @@ func CommonAnnotations(echo *v1.Echo) map[string]string {
 	return echo.Spec.CommonMetadata.Annotations
 }
 
-// InstanceLabels returns the labels that list an Echo's pods and companions together. Other pods may also have these labels. SplitPods
-// omits such pods.
+// InstanceLabels returns the labels that select both an Echo's pods and its companions. Other pods may also have these labels. SplitPods
+// omits those other pods.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }
 
-// EchoOf returns the name of the Echo to which a pod or companion belongs according to its labels, or an empty string if there is none.
+// EchoOf returns the name of the Echo that a pod or companion belongs to, according to its labels, or an empty string if it belongs to
+// none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
-// IsManaged reports whether an object has the label that selects the objects the operator watches.
+// IsManaged reports whether an object has the label that marks the objects that the operator watches.
 func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManagedBy] == FieldOwner }
 
 // ManagedSelector selects everything that the operator creates, and nothing else.

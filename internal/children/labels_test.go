@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestWhatSelectorsSelect checks which selector selects which objects. A Service that selects companions would send them requests. An
-// object that no cache selects would seem to be missing.
+// TestWhatSelectorsSelect checks which objects each selector selects. If a Service selected companions, it would send requests to them. If
+// no cache selected an object, the object would appear to be missing.
 func TestWhatSelectorsSelect(t *testing.T) {
 	echo, neighbor := support.Echo("ns", "x"), support.Echo("ns", "y")
 	selectors := map[string]labels.Selector{

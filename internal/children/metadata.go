@@ -16,8 +16,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WithMetadata returns an apply configuration with labels, an owner, and an Echo's common metadata. Entries that the configuration and the
-// labels already have take precedence.
+// WithMetadata returns an apply configuration with labels, an owner, and an Echo's common metadata. Entries that are already in the
+// configuration or the labels take precedence.
 func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured,
 	error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
@@ -29,7 +29,7 @@ func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, ow
 	return want, nil
 }
 
-// SetMetadata gives an object the metadata of WithMetadata.
+// SetMetadata gives an object the same metadata as WithMetadata.
 func SetMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) {
 	object.SetLabels(merged(CommonLabels(echo), labels))
 	if annotations := merged(CommonAnnotations(echo), object.GetAnnotations()); len(annotations) > 0 {
@@ -47,7 +47,8 @@ func merged(all ...map[string]string) map[string]string {
 	return result
 }
 
-// AddDigest adds a digest of everything that is applied. Pods are immutable, so a companion with another digest is replaced.
+// AddDigest annotates an object with a digest of its applied configuration. Pods are immutable, so a companion with another digest is
+// replaced.
 func AddDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {
@@ -63,7 +64,7 @@ func AddDigest(want *unstructured.Unstructured) error {
 	return nil
 }
 
-// AsConfiguration converts a part of an API object to an apply configuration. Both have the same JSON.
+// AsConfiguration converts a part of an API object to an apply configuration. The part and its configuration have the same JSON form.
 func AsConfiguration[T any](part any) *T {
 	configuration := new(T)
 	text, err := json.Marshal(part)
@@ -71,12 +72,13 @@ func AsConfiguration[T any](part any) *T {
 		err = json.Unmarshal(text, configuration)
 	}
 	if err != nil {
-		panic(fmt.Errorf("reading %T as %T: %w", part, configuration, err)) // a defect: both are types of the same API
+		panic(fmt.Errorf("reading %T as %T: %w", part, configuration, err)) // a bug: both types belong to the same API
 	}
 	return configuration
 }
 
-// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer waits for the object.
+// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer waits until the object is
+// deleted.
 func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
 }
@@ -87,9 +89,9 @@ func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 	return controllerReference(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 }
 
-// controllerReference returns a reference that does not block the deletion of the owner. For a reference that does, the admission plugin
-// OwnerReferencesPermissionEnforcement requires a right on the owner's finalizers. The plugin learns the owner's kind only up to 30 s after
-// the kind's CustomResourceDefinition was installed.
+// controllerReference returns a reference that does not block the deletion of the owner. For a reference that blocks deletion, the
+// OwnerReferencesPermissionEnforcement admission plugin requires the right to update the owner's finalizers. The plugin can take up to 30 s
+// to learn about the owner's kind after the kind's CustomResourceDefinition is installed.
 func controllerReference(owner metav1.Object, kind schema.GroupVersionKind) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(owner, kind)
 	reference.BlockOwnerDeletion = new(false)

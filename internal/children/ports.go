@@ -6,7 +6,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The names of a pod's ports, and the default names of a Service's ports.
+// These names are the names of a pod's ports, and the default names of a Service's ports.
 const (
 	PortName        = "http"
 	HTTPSPortName   = "https"
@@ -14,12 +14,12 @@ const (
 )
 
 const (
-	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema has none, because GitOps tools report a
-	// default in an optional object as a difference.
+	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema sets no defaults for these fields,
+	// because GitOps tools report a default in an optional object as a difference.
 	defaultHTTPSPort, defaultHTTPSServicePort = 8443, 443
 	// defaultMetricsPort is the port on which the echo server serves metrics by default.
 	defaultMetricsPort = 9090
-	// FirstUnprivilegedPort is the lowest port on which a process without privileges may listen by default.
+	// FirstUnprivilegedPort is the lowest port on which an unprivileged process can listen by default.
 	FirstUnprivilegedPort = 1024
 )
 
@@ -32,7 +32,7 @@ func HTTPSServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, de
 // ServicePortName returns the name of the HTTP port of an Echo's Service.
 func ServicePortName(echo *v1.Echo) string { return cmp.Or(echo.Spec.Service.PortName, PortName) }
 
-// MetricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.
+// MetricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if spec.port is 9090.
 func MetricsPort(echo *v1.Echo) int32 {
 	if echo.Spec.Port == defaultMetricsPort {
 		return defaultMetricsPort + 1

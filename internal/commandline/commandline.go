@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Clean removes the whitespace and the byte order marks that files and templates leave around a value.
+// Clean removes whitespace and byte order marks, which files and templates can add, from the start and the end of a value.
 func Clean(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
 }
@@ -37,13 +37,13 @@ type UsageError struct {
 // Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Parse adds --help and --version to a program's flags, and parses them. The usage begins with a line such as "pathcheck [flags] URL". If
 // --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
 func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
-	flags.Usage = func() {} // printed by Report
+	flags.Usage = func() {} // Report prints the usage
 	flags.BoolP("help", "h", false, "print this help")
 	printVersion := flags.Bool("version", false, "print the version")
 	err := flags.Parse(arguments)

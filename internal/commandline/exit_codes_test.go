@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// documentedCodes returns, for each program, the meaning of each exit code in the documentation's table.
+// documentedCodes returns, for each program, the meanings of the exit codes in the documentation's table.
 func documentedCodes(t *testing.T) map[string]map[int]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/commands.md")
@@ -60,7 +60,7 @@ func TestExitCodes(t *testing.T) {
 	toAPI, url := " --server="+api.URL, "http://"+addresses["address"]
 	path := map[int]string{0: url + " --groups=request", 1: url + " --groups=request --expect=request.method=changed", 2: "ftp://a"}
 	lines := map[string]map[int]string{
-		"manager":                 {0: "version", 1: "", 2: "--nonsense"}, // without settings
+		"manager":                 {0: "version", 1: "", 2: "--nonsense"}, // fails without settings
 		"kubectl echo status":     {0: "-n shop" + toAPI, 1: "-n broken" + toAPI, 2: "-n none" + toAPI},
 		"kubectl echo test":       {0: "web -n shop" + toAPI, 1: "web -n shop --path=/?echo.status=503" + toAPI, 2: "web -n none" + toAPI},
 		"kubectl echo path":       path,
@@ -90,7 +90,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodes_inTheHelp checks that the help of kubectl echo describes the exit codes in the documentation's words.
+// TestExitCodes_inTheHelp checks that the help for kubectl echo describes the exit codes with the same words as the documentation.
 func TestExitCodes_inTheHelp(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
 		command, ok := strings.CutPrefix(name, "kubectl echo ")
@@ -138,8 +138,8 @@ func stop(t *testing.T, command *exec.Cmd) int {
 	return command.ProcessState.ExitCode()
 }
 
-// apiServer is a fake API server with one Echo in each of the namespaces shop and broken. The Echo in shop has a ready pod. The server
-// forwards the pod's port to an address.
+// apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod. The
+// server forwards the pod's port to an address.
 type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.

@@ -12,32 +12,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They are deleted with the
-// operator, because each has an owner that is deleted with it.
+// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. These objects are deleted
+// together with the operator, because the owner of each object is deleted together with the operator.
 type Additions struct {
-	// What names the objects and their purpose in the log.
+	// What describes the objects and their purpose in log messages.
 	What string
-	// Served are the kinds of their API that the cluster serves.
+	// Served holds the kinds in the objects' API that the cluster serves.
 	Served map[string]bool
 	// Objects returns the objects without their owner.
 	Objects func() ([]*unstructured.Unstructured, error)
 	// Owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
 	Owner func(context.Context) (*metav1.OwnerReference, error)
-	// Manager is the field manager. Operators that share an object use different field managers, so that each adds itself to the owners and
-	// retains the others.
+	// Manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
+	// owners without removing the others.
 	Manager string
 	Writer  client.Writer
 	Log     logr.Logger
 }
 
-// retries returns a backoff that outlasts the start of an API server. Objects that the operator can do without do not justify more
-// attempts.
+// retries returns a backoff that outlasts the start of an API server. More attempts are not justified, because the operator works without
+// these objects.
 func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (a *Additions) NeedLeaderElection() bool { return true }
 
-// Start implements manager.Runnable. It always returns nil, because the operator works without these objects.
+// Start implements manager.Runnable. Start always returns nil, because the operator works without these objects.
 func (a *Additions) Start(ctx context.Context) error {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {

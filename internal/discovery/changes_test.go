@@ -16,8 +16,8 @@ func gate() schema.GroupVersionKind  { return schema.FromAPIVersionAndKind("exam
 // begin is the start of an even period.
 func begin() time.Time { return time.Unix(0, 0) }
 
-// respond records a response about Route. The letter stands for the access in the response: its first letter, except s for Usable. "-"
-// stands for no query, and "!" for a failed one.
+// respond records a response about Route. The letter is the first letter of the access in the response, except that s stands for Usable.
+// "-" stands for no query, and "!" stands for a failed query.
 func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	access := map[rune]Access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable}[letter]
 	if access == "" {
@@ -34,7 +34,7 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 		responses string
 		rest      int
 		leads     bool
-		ends      int // the minute, -1 for never
+		ends      int // the minute in which the process exits, or -1 if it never exits
 		changes   string
 	}{
 		"nothing changes":                        {NotServed, "nnnnnn", 0, false, -1, ""},
@@ -84,15 +84,15 @@ func TestAllChangesAreNamed(t *testing.T) {
 	NewWithT(t).Expect(changes.since(now)).To(HaveExactElements(want))
 }
 
-// replica is a process. The next one begins a moment after it has ended.
+// replica is a series of processes. Each process begins a moment after the previous process has ended.
 type replica struct {
 	Changes
 	leads bool
 	ended []time.Time
 }
 
-// TestReplicasNeverEndTogether makes an API appear and disappear at random for two replicas that started at random times. Each replica may
-// be the leader.
+// TestReplicasNeverEndTogether makes an API appear and disappear at random for two replicas that started at random times. Either replica
+// can be the leader.
 func TestReplicasNeverEndTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for range 300 {
@@ -121,7 +121,7 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 	}
 }
 
-// expectApart expects that replicas ended at least a period apart, and that no replica ended soon after its start.
+// expectApart checks that replicas ended at least one period apart, and that each replica ran for at least the minimum time.
 func expectApart(t *testing.T, times Times, replicas []*replica) {
 	t.Helper()
 	if len(replicas[0].ended) == 0 || len(replicas[1].ended) == 0 {

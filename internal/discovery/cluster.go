@@ -17,7 +17,8 @@ import (
 // Kind is a kind that not every cluster serves.
 type Kind struct {
 	schema.GroupVersionKind
-	// In holds the namespaces in which the operator lists the kind, or "" for all at once. It is nil if the operator does not list the kind.
+	// In holds the namespaces in which the operator lists the kind, or "" to list all namespaces at once. In is nil if the operator does not
+	// list the kind.
 	In []string
 }
 
@@ -27,7 +28,7 @@ type Cluster struct {
 	objects metadata.Interface
 }
 
-// NewCluster returns a cluster. The timeout in the configuration limits each request.
+// NewCluster returns a cluster. The timeout in the configuration applies to each request.
 func NewCluster(config *rest.Config) (*Cluster, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -57,9 +58,9 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	return offer, errors.Join(failures...)
 }
 
-// AskUntilKnown repeats Ask, within the limits of retry, while the cluster gives no response about a kind. If the cluster forbids a kind,
-// it repeats Ask once, because a permission that was just granted may not be in effect yet. A kind without a response stays Unknown, and
-// the error explains why. The operator still serves the Echoes that do not depend on the kind.
+// AskUntilKnown repeats Ask, within the limits of retry, as long as the cluster gives no response about a kind. If the cluster forbids
+// access to a kind, AskUntilKnown repeats Ask once, because a permission that was just granted might not be in effect yet. A kind without a
+// response stays Unknown, and the error explains why. The operator still serves the Echoes that do not depend on the kind.
 func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
@@ -73,7 +74,7 @@ func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Ba
 	return offer, last
 }
 
-// byAPI groups kinds by their API, so that each API takes one request.
+// byAPI groups kinds by their API, so that each API requires only one request.
 func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	groups := map[schema.GroupVersion][]Kind{}
 	for _, kind := range kinds {
@@ -82,7 +83,7 @@ func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	return groups
 }
 
-// served returns the kinds of an API that the cluster serves, with the kinds' names in URLs, or none if the cluster does not serve the API.
+// served returns the kinds in an API that the cluster serves, with their resource names, or none if the cluster does not serve the API.
 func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
 	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	if apierrors.IsNotFound(err) {
@@ -93,14 +94,14 @@ func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[stri
 	}
 	plurals := map[string]string{}
 	for _, resource := range list.APIResources {
-		if _, known := plurals[resource.Kind]; !known { // subresources of the same kind follow
+		if _, known := plurals[resource.Kind]; !known { // subresources of the same kind come later in the list
 			plurals[resource.Kind] = resource.Name
 		}
 	}
 	return plurals, nil
 }
 
-// list returns a finding on whether the operator may list a kind.
+// list returns a finding about whether the operator is allowed to list a kind.
 func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, error) {
 	for _, namespace := range kind.In {
 		_, err := c.objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
@@ -117,7 +118,7 @@ func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, 
 // Access describes whether the operator can use a kind.
 type Access string
 
-// The findings about a kind.
+// These are the possible findings about a kind.
 const (
 	Unknown   Access = "unknown"
 	NotServed Access = "not served"
@@ -125,13 +126,13 @@ const (
 	Usable    Access = "usable"
 )
 
-// Finding is what a cluster reports about a kind. Cause explains why the kind is Unknown or Forbidden.
+// Finding describes what a cluster reports about a kind. Cause explains why the kind is Unknown or Forbidden.
 type Finding struct {
 	Access
 	Cause string
 }
 
-// Offer holds a cluster's findings by kind. It never changes.
+// Offer holds the findings about a cluster, by kind. An Offer never changes.
 type Offer map[schema.GroupVersionKind]Finding
 
 func (o Offer) forbids() bool {
@@ -143,7 +144,7 @@ func (o Offer) forbids() bool {
 	return false
 }
 
-// Usable returns the kinds of an API that the operator can use, by name.
+// Usable returns, by name, the kinds in an API that the operator can use.
 func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	kinds := map[string]bool{}
 	for kind, finding := range o {
@@ -154,7 +155,7 @@ func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	return kinds
 }
 
-// Refused returns, by kind name, the reasons why the operator cannot use kinds of an API that the cluster may serve.
+// Refused returns, by kind name, the reasons why the operator cannot use kinds in an API, although the cluster may serve them.
 func (o Offer) Refused(api schema.GroupVersion) map[string]string {
 	causes := map[string]string{}
 	for kind, finding := range o {

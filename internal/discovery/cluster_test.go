@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate. During the first requests, it responds with the statuses that are given by path.
+// cluster returns a cluster that serves Route and Gate. The cluster responds to the first requests with the HTTP status that is given for
+// the request's path.
 func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	t.Helper()
 	requests := 0
@@ -84,7 +85,7 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 
 func TestAskUntilAnswered_forbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
-	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // two requests per attempt: for the API and the kind
+	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // each attempt sends two requests: one for the API, one for the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
 		offer, err := asked.AskUntilKnown(t.Context(), []Kind{{route(), []string{""}}}, retry)
 		if offer[route()].Access != want || err != nil {

@@ -12,7 +12,7 @@ type Watch struct {
 	Changes
 	// Ask queries the cluster, as Cluster.Ask does.
 	Ask func(context.Context, []Kind) (Offer, error)
-	// Kinds are the kinds that a query can be about.
+	// Kinds holds the kinds that a query can include.
 	Kinds []Kind
 	// Required returns a function that reports whether an Echo requires a kind.
 	Required func(context.Context) func(Kind) bool
@@ -25,11 +25,11 @@ type Watch struct {
 // Miss reports that the cluster may no longer serve a watched kind.
 func (w *Watch) Miss() { w.missed.Store(true) }
 
-// Drop discards the results of earlier responses.
+// Drop discards the changes that earlier responses showed.
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
 // Look queries the cluster if there are kinds to ask about. It returns the changes that require the process to exit, or none if the process
-// continues. A failed response shows no change.
+// continues. A query that fails shows no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()
@@ -47,8 +47,8 @@ func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	return w.add(at, w.Leads(), now)
 }
 
-// required returns the kinds to ask about: the kinds that Echoes require. After Miss, it also returns all kinds in use until the cause is
-// known.
+// required returns the kinds to include in the next query: the kinds that Echoes require. After a call to Miss, required also returns all
+// kinds that are in use, until the cause is known.
 func (w *Watch) required(ctx context.Context) []Kind {
 	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)

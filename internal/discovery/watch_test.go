@@ -52,7 +52,7 @@ func contains(kinds []Kind, kind Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.GroupVersionKind == kind.GroupVersionKind })
 }
 
-// TestWhatStartsTheCount checks the events that restart the count. Without a restart, the process would exit in minute 1.
+// TestWhatStartsTheCount checks the events that restart the count. If the count did not restart, the process would exit in minute 1.
 func TestWhatStartsTheCount(t *testing.T) {
 	for name, inMinuteOne := range map[string]func(*Watch) error{
 		"a failed response": func(*Watch) error { return errors.New("no response") },

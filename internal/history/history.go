@@ -1,6 +1,6 @@
-// Package history keeps the last events and reconciles of each Echo in this process, for the status API.
+// Package history keeps the latest events and the last reconcile of each Echo in memory for the status API.
 //
-// No decision depends on it.
+// No decision depends on this history.
 package history
 
 import (
@@ -36,7 +36,7 @@ type Reconcile struct {
 	Error string
 }
 
-// History keeps the last events of each Echo, and its last reconcile. All of its methods may be called concurrently.
+// History keeps the latest events and the last reconcile of each Echo. All methods of History may be called concurrently.
 type History struct {
 	now func() time.Time
 
@@ -45,7 +45,7 @@ type History struct {
 	reconciles map[types.NamespacedName]Reconcile
 }
 
-// eventLog holds the events of one Echo. Another Echo may take the same name before the log is dropped.
+// eventLog holds the events of one Echo. Another Echo with the same name can be created before the log is dropped.
 type eventLog struct {
 	uid  types.UID
 	last []Event
@@ -56,7 +56,7 @@ func New(now func() time.Time) *History {
 	return &History{now: now, events: map[types.NamespacedName]eventLog{}, reconciles: map[types.NamespacedName]Reconcile{}}
 }
 
-// Events returns the last events of an Echo, the oldest first.
+// Events returns the latest events of an Echo, starting with the oldest.
 func (h *History) Events(echo types.NamespacedName, uid types.UID) []Event {
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -104,7 +104,8 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records an Echo's reconcile that ends now. It takes the start time, and the error, which is nil if the reconcile succeeded.
+// AddReconcile records that a reconcile of an Echo has just ended. began is the time when the reconcile started, and err is nil if the
+// reconcile succeeded.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)
@@ -116,7 +117,7 @@ func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err e
 	h.reconciles[echo] = last
 }
 
-// Forget drops the records of an Echo. It is called when the Echo no longer exists.
+// Forget drops the records of an Echo that no longer exists.
 func (h *History) Forget(echo types.NamespacedName) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

@@ -6,6 +6,6 @@ type Kind struct {
 	Group, Version, Kind, Resource string
 	// Named is true if the object has the same name as its Echo.
 	Named bool
-	// Kept holds the fields that must-gather writes. If it is empty, internal/mustgather/kept.yaml lists the fields.
+	// Kept holds the fields that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept []string
 }

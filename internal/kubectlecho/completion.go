@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// completeFlags completes the values of the kubectl flags that kubectl itself completes.
+// completeFlags adds completion to the kubectl flags whose values kubectl itself completes.
 func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags) {
 	completeFlag(command, "namespace", func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		cluster, err := connect(flags, true)
@@ -27,7 +27,7 @@ func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags)
 	})
 	completeFromConfig := func(flag string, names func(clientcmdapi.Config) []string) {
 		completeFlag(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			config, _ := flags.ToRawKubeConfigLoader().RawConfig() // an invalid kubeconfig has no names
+			config, _ := flags.ToRawKubeConfigLoader().RawConfig() // an invalid kubeconfig has no names to complete
 			return withPrefix(names(config), typed), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
@@ -36,7 +36,7 @@ func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags)
 	completeFromConfig("user", func(c clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) })
 }
 
-// completeFlag completes the values of a flag, which must exist.
+// completeFlag adds completion of values to a flag, which must exist.
 func completeFlag(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	cobra.CheckErr(command.RegisterFlagCompletionFunc(flag, complete))
 }
@@ -63,8 +63,8 @@ func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// names returns the names in a list, or none if there is no response, because a completion prints no errors. The shell waits for the
-// response.
+// names returns the names in a list. If the request fails, names returns none, because completion prints no errors. The timeout is short,
+// because the shell waits for the response.
 func names(ctx context.Context, list *rest.Request, prefix string) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

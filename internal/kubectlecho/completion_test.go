@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// namesOnly is a fake API server. It lists names by path, but only if the request asks for nothing else.
+// namesOnly is a fake API server that lists only names. It returns the list of names for a path only if the request asks for nothing but
+// names.
 type namesOnly map[string][]string
 
 // ServeHTTP implements http.Handler.
@@ -31,7 +32,7 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
-// complete the word, and 4 if they cannot. It is 6 if, in addition, no space follows the word.
+// complete the word, and 4 if they cannot. The directive is 6 if file names cannot complete the word and no space follows it.
 func expectCompletions(t *testing.T, line []string, want string) {
 	t.Helper()
 	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)

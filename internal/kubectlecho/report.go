@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// report holds the data that is shown about an Echo. Only the report of a single Echo has objects and warnings.
+// report holds the data that is shown about an Echo. Only a report about a single Echo contains objects and warnings.
 type report struct {
 	Namespace       string              `json:"namespace"`
 	Name            string              `json:"name"`
@@ -32,7 +32,7 @@ type report struct {
 	Warnings        []warning           `json:"warnings,omitempty"`
 }
 
-// condition holds a condition without its message. The report's message summarizes that message.
+// condition holds a condition without its message. The report's message summarizes the condition's message.
 type condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
@@ -40,7 +40,7 @@ type condition struct {
 	Since  metav1.Time            `json:"lastTransitionTime"`
 }
 
-// row is a line of the tree of objects.
+// row is a line in the tree of objects.
 type row struct {
 	Kind     string      `json:"kind"`
 	Name     string      `json:"name"`
@@ -53,7 +53,7 @@ type row struct {
 	lines    string
 }
 
-// warning is an event of an object in the tree.
+// warning is an event about an object in the tree.
 type warning struct {
 	LastSeen metav1.Time `json:"lastSeen"`
 	Object   string      `json:"object"`
@@ -72,7 +72,7 @@ func newReport(echo *v1.Echo) report {
 	return r
 }
 
-// add adds the Echo's objects and their last events, without events that repeat the message.
+// add adds the Echo's objects and their latest events, except for events that repeat the report's message.
 func (r *report) add(objects []object, events []corev1.Event) {
 	for i := range objects {
 		o := &objects[i]
@@ -86,10 +86,10 @@ func (r *report) add(objects []object, events []corev1.Event) {
 	}
 }
 
-// replicas returns how many replicas are ready.
+// replicas returns the numbers of ready and desired replicas, such as "2/3".
 func (r report) replicas() string { return fmt.Sprintf("%d/%d", r.ReadyReplicas, r.DesiredReplicas) }
 
-// writeText writes the message, and tables of the other information.
+// writeText writes the report's message, and tables with the rest of the report.
 func (r report) writeText(out io.Writer) error {
 	conditions := [][]string{{"\nCONDITION", "STATUS", "REASON", "SINCE"}}
 	for _, c := range r.Conditions {
@@ -116,7 +116,7 @@ type reports struct {
 	Items []report `json:"items"`
 }
 
-// writeText writes a line for each Echo.
+// writeText writes one line for each Echo.
 func (all reports) writeText(out io.Writer) error {
 	rows := [][]string{{"NAMESPACE", "NAME", "READY", "PHASE", "MESSAGE"}}
 	for _, r := range all.Items {
@@ -144,7 +144,7 @@ func lastOf(events []corev1.Event, objects []object) []corev1.Event {
 	return events[:min(len(events), 5)]
 }
 
-// lastSeen returns the time at which an event last happened. The API version that the sender uses determines which field has the time.
+// lastSeen returns the time at which an event last occurred. The API version that the sender uses determines which field contains the time.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time

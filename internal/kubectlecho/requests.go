@@ -22,7 +22,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
-	"k8s.io/streaming/pkg/httpstream" // the WebSocket dialer returns its errors
+	"k8s.io/streaming/pkg/httpstream" // the WebSocket dialer returns errors from this package
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -66,7 +66,7 @@ requests succeed but requests from clients in the cluster fail, the cause is in 
 	return command
 }
 
-// test sends requests to an Echo's pods, and prints a line for each request, and the first response.
+// test sends requests to an Echo's pods. It prints one line for each request, and the first response.
 func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
 	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
 	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
@@ -103,8 +103,8 @@ func receives(pod *corev1.Pod) bool {
 	})
 }
 
-// result is the outcome of a request. It names the pod that sent the response, or the pod that the request was sent to if the sender is
-// unknown.
+// result is the outcome of a request. It names the pod that sent the response. If that pod is unknown, it names the pod to which the
+// request was sent.
 type result struct {
 	pod, status, text string
 	latency           time.Duration
@@ -113,7 +113,7 @@ type result struct {
 // send sends a request to a pod. It returns an error if the request failed.
 func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (result, error) {
 	r := result{pod: pod.Name}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may respond after 30 s
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may take 30 s to respond
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+echo.Name+"."+echo.Namespace+".svc"+path, http.NoBody)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	r.latency, r.status = time.Since(began), response.Status
 	r.text = fmt.Sprintf("\n%s %s\n%s", response.Proto, response.Status, shorten(body))
 	named := struct{ Pod string }{pod.Name}
-	_ = json.Unmarshal(body, &named) // another image may respond with other content
+	_ = json.Unmarshal(body, &named) // an image other than the echo server may respond with other content
 	r.pod = named.Pod
 	if desired := echo.Spec.Response; response.StatusCode >= 400 && (desired == nil || int(desired.StatusCode) != response.StatusCode) {
 		err = cmp.Or(err, errors.New(response.Status))
@@ -143,7 +143,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	return r, err
 }
 
-// shorten returns the first lines of a body, with indented JSON, and without characters that a terminal would interpret.
+// shorten returns the first lines of a body. It indents JSON, and removes characters that a terminal would interpret.
 func shorten(body []byte) string {
 	indented := &bytes.Buffer{}
 	if json.Indent(indented, body, "", " ") == nil {
@@ -169,7 +169,8 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a pod's port reachable until a context ends, as kubectl port-forward does: over WebSocket, or else over SPDY.
+// forward makes a pod's port reachable until a context ends, as kubectl port-forward does. It falls back to SPDY if WebSocket is not
+// available.
 func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
 	number, err := portOf(pod, port)
 	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
@@ -198,7 +199,7 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
 }
 
-// portOf returns the number of the pod's port that has a given name. The Service sends requests to that port.
+// portOf returns the number of the pod's port with a given name. The Service sends requests to that port.
 func portOf(pod *corev1.Pod, name string) (int32, error) {
 	for _, container := range pod.Spec.Containers {
 		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// pod returns a ready pod with a port, with changes applied.
+// pod returns a ready pod that has a port, after applying changes to the pod.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
@@ -58,13 +58,13 @@ func TestPortOfAPod(t *testing.T) {
 	}
 }
 
-// apiServer is an API server with the Echo web in the namespace shop. It forwards ports of its pods to addresses over SPDY and, like old
-// API servers, rejects WebSockets.
+// apiServer is an API server with the Echo web in the namespace shop. It forwards ports of its pods to addresses over SPDY. Like old API
+// servers, it rejects WebSocket connections.
 type apiServer struct {
 	echo  v1.Echo
-	owner string // of the Service
+	owner string // the owner of the Service
 	pods  []corev1.Pod
-	ports map[string]string // addresses by pod
+	ports map[string]string // the address to which each pod's port is forwarded
 }
 
 // ServeHTTP implements http.Handler.
@@ -91,7 +91,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// respond starts a server that responds with a body, unless the path asks for something else, and returns its address.
+// respond starts a server and returns the server's address. The server responds with a body, unless the path requests something else.
 func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		code, stdout, stderr := run(t, append([]string{"test", "web", "-n", "shop", "--server=" + server.URL}, arguments...)...)
 		stdout = regexp.MustCompile(`  \d+m?s\n`).ReplaceAllString(stdout, "\n")
 		stdout = strings.ReplaceAll(stdout, "{\n \"pod\": \"a\"\n}", "{a}")
-		// What net/http reports about a forwarded connection that ends depends on how much of the request it had sent.
+		// When a forwarded connection ends, the error from net/http depends on how much of the request was already sent.
 		stdout = regexp.MustCompile(`(no response: )(EOF|http: server closed idle connection|read tcp \S+ read: connection reset by peer)\n`).
 			ReplaceAllString(stdout, "${1}it ended\n")
 		return code, strings.Split(strings.TrimSuffix(stdout, "\n"), "\n"), stderr

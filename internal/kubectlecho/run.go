@@ -25,8 +25,8 @@ import (
 // errNo is the error of a command with a negative result, for example because an Echo is not Ready or a request failed.
 var errNo = errors.New("no")
 
-// Run runs the plugin with a command line. The first word is the path or name that the program was called by. Run returns the exit code: 0
-// for yes, 1 for no, and 2 for errors, such as an invalid command line.
+// Run runs the plugin with a command line. The first word is the path or name with which the program was called. Run returns the exit code:
+// 0 for yes, 1 for no, and 2 for errors, such as an invalid command line.
 func Run(version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
@@ -58,15 +58,15 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 		return 0
 	case errors.Is(err, errNo):
 		return 1
-	case command == root: // it runs nothing that can fail, so the command line is invalid
+	case command == root: // this command runs nothing that can fail, so the command line is invalid
 		err = usage(root, err)
 	}
 	commandline.Report(stderr, "error", err)
 	return 2
 }
 
-// calledAs returns the command that a user typed to call a program, such as "kubectl echo". kubectl calls a plugin by the path that it
-// finds in PATH. In the plugin's name, "-" separates words, and "_" stands for "-".
+// calledAs returns the command that a user typed to run a program, such as "kubectl echo". kubectl calls a plugin with the path at which it
+// found the plugin in PATH. In the plugin's name, "-" separates words, and "_" stands for "-".
 func calledAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	words, isPlugin := strings.CutPrefix(name, "kubectl-")
@@ -99,9 +99,9 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 type cluster struct {
 	rest.Interface
 	config    *rest.Config
-	namespace string // empty for all
+	namespace string // empty for all namespaces
 	command   string // the command that called the plugin, as the user typed it
-	userAgent string // for requests to pods
+	userAgent string // the user agent in requests to pods
 }
 
 func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster, error) {

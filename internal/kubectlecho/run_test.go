@@ -16,7 +16,7 @@ func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	return runAs(t, install(t, "kubectl-echo"), arguments...)
 }
 
-// runAs does the same for a program that is called by a given path or name.
+// runAs does the same as run for a program that is called with a given path or name.
 func runAs(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
@@ -104,7 +104,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestPath sends a request to a server that is not an Echo. There is no API server.
+// TestPath sends a request to a server that is not an Echo. The test has no API server.
 func TestPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

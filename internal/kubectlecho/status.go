@@ -66,7 +66,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	for i := range list.Items {
 		all.Items = append(all.Items, newReport(&list.Items[i]))
 	}
-	// The API server sorts Echoes by name, and false is less than true.
+	// This stable sort puts Echoes that are not Ready first, because "false" is less than "true", and keeps the API server's order by name.
 	slices.SortStableFunc(all.Items, func(a, b report) int { return strings.Compare(fmt.Sprint(a.Ready), fmt.Sprint(b.Ready)) })
 	if err := write(stdout, format, all); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	return yes(!slices.ContainsFunc(all.Items, func(r report) bool { return !r.Ready }))
 }
 
-// describe prints everything that is known about an Echo. Unreadable objects cause a warning, not a failure.
+// describe prints the full report about an Echo. Objects that cannot be read cause a warning, not a failure.
 func (c *cluster) describe(ctx context.Context, name, format string, stdout, stderr io.Writer) error {
 	echo, events := &v1.Echo{}, &corev1.EventList{}
 	if err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo); err != nil {
@@ -103,7 +103,7 @@ func isReady(echo *v1.Echo) bool {
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
 }
 
-// message returns the status message. If the operator does not report, only its clients can notice that.
+// message returns the status message. If the operator does not report a status, only its clients can detect the problem.
 func message(echo *v1.Echo) string {
 	const check = "Check its pods: kubectl get pods -A -l control-plane=controller-manager"
 	switch {

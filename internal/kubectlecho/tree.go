@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// shown returns the kinds of objects that an Echo can consist of: the kinds that the operator creates, and the kinds that Kubernetes then
-// creates for them.
+// shown returns the kinds of objects that an Echo can consist of: the kinds that the operator creates, and the kinds that Kubernetes
+// creates for those objects.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
@@ -24,7 +24,7 @@ func shown() []kinds.Kind {
 	return all
 }
 
-// pathOf returns the API path of a kind. Kinds without a group use the legacy path.
+// pathOf returns the API path of a kind. Kinds in the core group use the legacy path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
 		return "api/" + kind.Version
@@ -35,18 +35,18 @@ func pathOf(kind kinds.Kind) string {
 // object is an object that belongs to an Echo.
 type object struct {
 	Metadata           metav1.ObjectMeta
-	kind, owner, lines string            // the lines connect the object with its owner
+	kind, owner, lines string            // lines connects the object with its owner
 	cells              map[string]string // the columns that kubectl shows
 }
 
-// name returns the kind and the name, as kubectl accepts them.
+// name returns the kind and the name in the form kind/name, which kubectl accepts.
 func (o *object) name() string { return o.kind + "/" + o.Metadata.Name }
 
 // objects returns the objects with an Echo's labels, and the errors for the kinds that cannot be read.
 func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
 	for _, kind := range shown() {
-		table := metav1.Table{} // with the metadata of the object in each row
+		table := metav1.Table{} // each row includes the metadata of its object
 		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept",
 			"application/json;as=Table;v=v1;g=meta.k8s.io")
 		err := read(ctx, request, &table)
@@ -65,8 +65,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to it, each after its owner. It omits objects that have the Echo's labels but another
-// owner, and ReplicaSets of earlier revisions that have no pods.
+// tree returns an Echo and the objects that belong to it, each after its owner. It omits objects that have the Echo's labels but a
+// different owner, and ReplicaSets from earlier revisions that have no pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
@@ -75,7 +75,7 @@ func tree(echo object, objects []object) []object {
 			continue
 		}
 		parent := owner.UID
-		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or the pod of a companion
+		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or may be the pod that has a companion
 			parent = echo.Metadata.UID
 		}
 		owned[parent] = append(owned[parent], o)

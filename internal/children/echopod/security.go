@@ -8,8 +8,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// PodSecurity returns the security context of a pod. Its default meets Pod Security "restricted" and sets no user, because OpenShift
-// assigns one. For a port below 1024, it sets a sysctl that Kubernetes lists as safe, so that the container requires no privilege.
+// PodSecurity returns the security context of a pod. The default meets the restricted Pod Security Standard and sets no user, because
+// OpenShift assigns one. For a port below 1024, PodSecurity sets a sysctl that Kubernetes lists as safe, so that the container can use the
+// port without privileges.
 func PodSecurity(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
 	if desired.PodSecurityContext != nil {
 		return children.AsConfiguration[corev1ac.PodSecurityContextApplyConfiguration](desired.PodSecurityContext)
@@ -24,7 +25,7 @@ func PodSecurity(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfigur
 	return security
 }
 
-// ContainerSecurity returns the security context of a container. Its default meets Pod Security "restricted".
+// ContainerSecurity returns the security context of a container. The default meets the restricted Pod Security Standard.
 func ContainerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
 	if given != nil {
 		return children.AsConfiguration[corev1ac.SecurityContextApplyConfiguration](given)

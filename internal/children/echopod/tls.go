@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// tlsVolume is the name of the volume with the certificate.
+	// tlsVolume is the name of the volume that contains the certificate.
 	tlsVolume = "tls"
 	TLSFolder = "/etc/echo-server/tls"
 )
 
-// TLSSecret returns the name of the Secret with a pod's certificate, or an empty string if the pod does not serve HTTPS.
+// TLSSecret returns the name of the Secret that contains a pod's certificate, or an empty string if the pod does not serve HTTPS.
 func TLSSecret(pod *corev1.Pod) string {
 	for i := range pod.Spec.Volumes {
 		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {
@@ -28,7 +28,7 @@ func TLSSecret(pod *corev1.Pod) string {
 	return ""
 }
 
-// VolumesRead returns the volumes of a pod that the operator reads: see TLSSecret.
+// VolumesRead returns a pod's TLS volumes, which TLSSecret reads.
 func VolumesRead(pod *corev1.Pod) []corev1.Volume {
 	return slices.Clip(slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool { return v.Name != tlsVolume }))
 }
@@ -41,8 +41,8 @@ func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
 	}
 }
 
-// tlsVolumes returns the volume with the certificate, if the Echo has TLS. The Secret is optional: cert-manager, or OpenShift for the
-// Service, often creates it after the pod, and until then the echo server reports which Secret is missing.
+// tlsVolumes returns the volume that contains the certificate, if the Echo has TLS. The Secret is optional, because cert-manager or
+// OpenShift often creates it after the pod. Until then, the echo server reports which Secret is missing.
 func tlsVolumes(echo *v1.Echo) []*corev1ac.VolumeApplyConfiguration {
 	if !children.HasTLS(&echo.Spec) {
 		return nil
@@ -51,7 +51,7 @@ func tlsVolumes(echo *v1.Echo) []*corev1ac.VolumeApplyConfiguration {
 		WithSecret(corev1ac.SecretVolumeSource().WithSecretName(echo.Spec.TLS.SecretName).WithOptional(true))}
 }
 
-// TLSEnvironment returns the variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.
+// TLSEnvironment returns the environment variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.
 func TLSEnvironment(echo *v1.Echo, required children.TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
 	if !children.HasTLS(&echo.Spec) {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// ValidateFields returns an *InvalidSpecError if fields of an Echo exclude each other. The schema leaves these rules to the operator, so
-// that they can change together with defaults that the schema does not have.
+// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. The operator enforces these rules instead of
+// the schema, so that the rules can change together with defaults that are not in the schema.
 func ValidateFields(echo *v1.Echo) error {
 	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
 		return err
 	}
-	return nil // not a nil pointer in an interface
+	return nil // untyped, because a nil pointer in an interface is not nil
 }
 
 // portClash returns why the containers cannot listen on the HTTPS port, or nil if they can.
@@ -35,7 +35,7 @@ func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// servicePortClash returns why the Service cannot have the HTTPS port, or nil if it can.
+// servicePortClash returns why the Service cannot expose the HTTPS port, or nil if it can.
 func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) || children.HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
 		return nil
@@ -46,7 +46,7 @@ func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 		Advice: "Set one of them to another port, because the Service has both."}
 }
 
-// isOrDefaults says which port a field holds, and whether it is the default.
+// isOrDefaults returns text that states which port a field holds, and whether the port is the default.
 func isOrDefaults(field, port int32) string {
 	if field == 0 {
 		return fmt.Sprintf("is %d by default", port)
@@ -54,7 +54,7 @@ func isOrDefaults(field, port int32) string {
 	return fmt.Sprintf("is %d", port)
 }
 
-// missingTLS returns why Gateways cannot connect over HTTPS, or nil if they can or need not.
+// missingTLS returns why Gateways cannot connect over HTTPS, or nil if they can connect or do not need to.
 func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
 		return nil
@@ -63,7 +63,7 @@ func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
 }
 
-// hostnameClash reports which host names of the HTTPRoute and the GRPCRoute overlap, or nil if none do.
+// hostnameClash returns an error that names the overlapping host names of the HTTPRoute and the GRPCRoute, or nil if none overlap.
 func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
 		return nil
@@ -80,7 +80,7 @@ func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// covers reports whether a host name, whose first label may be *, matches everything that another host name matches.
+// covers reports whether a host name, whose first label can be *, matches every name that another host name matches.
 func covers(pattern, name string) bool {
 	domain, wildcard := strings.CutPrefix(pattern, "*.")
 	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)

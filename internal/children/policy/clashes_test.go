@@ -26,7 +26,7 @@ func TestValidateFields(t *testing.T) {
 	withoutSecret.TLS.SecretName, disabled.Gateway.Enabled = "", false
 	for name, c := range map[string]struct {
 		spec v1.EchoSpec
-		want string // a part of the message
+		want string // a part of the expected message
 	}{
 		"no TLS, no gateway":                         {v1.EchoSpec{Port: 8080}, ""},
 		"HTTPS on the default ports":                 {tls(8080, 0, 80, 0), ""},

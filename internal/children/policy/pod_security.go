@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// PodSecurity is the Pod Security Standard that pods must meet. Its zero value allows all pods.
+// PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.
 type PodSecurity struct {
 	level     api.Level
 	evaluator policy.Evaluator // nil if all pods are allowed
@@ -63,7 +63,7 @@ func (s PodSecurity) Validate(c children.Child) error {
 		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
 }
 
-// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether there is one.
+// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether either exists.
 func podTemplate(c children.Child) (map[string]any, bool, error) {
 	path := []string{"spec", "template"}
 	switch {

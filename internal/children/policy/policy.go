@@ -11,15 +11,15 @@ import (
 
 // Policy holds the limits that the operator's installer sets.
 type Policy struct {
-	// MaxReplicas is the largest allowed spec.replicas.
+	// MaxReplicas is the maximum allowed value of spec.replicas.
 	MaxReplicas int32
-	// PodSecurity is the standard that the pods must meet, including companions and the pods of checks.
+	// PodSecurity is the standard that all pods must meet, including companions and check pods.
 	PodSecurity PodSecurity
-	// AnyCheckURL is true if checks may examine URLs other than their Echo's.
+	// AnyCheckURL is true if checks may examine URLs other than the URLs of their Echo.
 	AnyCheckURL bool
 }
 
-// Check returns an *InvalidSpecError if the policy does not allow an Echo or its desired children, or if fields exclude each other.
+// Check returns an *InvalidSpecError if the policy does not allow an Echo or its desired children, or if fields conflict with each other.
 func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
 		return &children.InvalidSpecError{
@@ -37,8 +37,8 @@ func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	return nil
 }
 
-// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Without this rule, anyone who may create an Echo could
-// send requests from a pod to any address, and see in the status what responds.
+// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Without this rule, anyone with the right to create an
+// Echo could send requests from a pod to any address, and see in the status which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	switch {
@@ -58,7 +58,8 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	return nil
 }
 
-// isBelow reports whether a URL equals another URL, or is below its path. Gateways may interpret an escaped part as a dot segment.
+// isBelow reports whether a URL is equal to another URL, or is below the other URL's path. Gateways can interpret an escaped path segment
+// as a dot segment.
 func isBelow(url, base string) bool {
 	if base == "" || url == base {
 		return base != ""

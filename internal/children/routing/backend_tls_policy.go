@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// BackendTLSPolicy returns the BackendTLSPolicy that makes an Echo's Gateways connect to it over HTTPS, or nil if they do not.
+// BackendTLSPolicy returns the BackendTLSPolicy that makes an Echo's Gateways connect to the Echo over HTTPS, or nil if they use HTTP.
 func BackendTLSPolicy(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// The Gateway API kinds that the operator creates.
+// These are the Gateway API kinds that the operator creates.
 const (
 	HTTPRouteKind        = "HTTPRoute"
 	GRPCRouteKind        = "GRPCRoute"
@@ -22,7 +22,8 @@ const GatewayKind = "Gateway"
 // GatewayGroupVersion is the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
-// parents returns an Echo's Gateways. It sets the API server's defaults, because the list is compared as a whole.
+// parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a
+// whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
 	for _, desired := range echo.Spec.Gateway.ParentRefs {
@@ -50,7 +51,8 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 	return all
 }
 
-// routedPort returns the port of the Service to which gateways send requests: the HTTPS port if they connect over HTTPS.
+// routedPort returns the Service port to which gateways send requests: the HTTPS port if they connect over HTTPS, and the HTTP port
+// otherwise.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
 	if echo.Spec.Gateway.BackendTLS != nil && children.HasTLS(&echo.Spec) {
 		return children.HTTPSServicePort(echo.Spec.TLS)

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Gateways holds the Gateways of an Echo that exist.
+// Gateways holds the existing Gateways of an Echo.
 type Gateways map[client.ObjectKey]*gatewayv1.Gateway
 
 // GatewayKey returns the key of the Gateway to which an Echo refers.
@@ -44,7 +44,7 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	return ""
 }
 
-// urlAt returns an Echo's URL at the first listener of a Gateway that serves a scheme and admits its HTTPRoute. If a section is given, the
+// urlAt returns an Echo's URL at the first listener of a Gateway that serves a scheme and admits its HTTPRoute. If section is set, the
 // listener must have that name. The URL is empty if there is no such listener.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
@@ -60,8 +60,8 @@ func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) st
 	return ""
 }
 
-// admits reports whether a listener can admit an HTTPRoute from the Gateway's namespace or from another one. The operator does not know
-// which namespaces a selector selects.
+// admits reports whether a listener can admit an HTTPRoute, given whether the HTTPRoute is in the Gateway's namespace. A selector counts as
+// a match, because the operator does not know which namespaces it selects.
 func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 	if allowed == nil {
 		return sameNamespace
@@ -96,8 +96,8 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 	return all
 }
 
-// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, whichever of its
-// listeners the status names. Some controllers add the policy's namespace to the Gateway's name (Traefik 3.6).
+// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, regardless of which
+// listener the status names. Some controllers, such as Traefik 3.6, add the policy's namespace to the Gateway's name.
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
@@ -117,7 +117,7 @@ func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.Echo
 	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
 }
 
-// referenceOf converts a reference in a status to an Echo's reference.
+// referenceOf converts a parent reference in a status to the type that the Echo API uses.
 func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
 	found := v1.EchoGatewayReference{Name: string(reference.Name)}
 	if reference.Namespace != nil {
@@ -133,8 +133,8 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 	return reference.Kind == nil || *reference.Kind == GatewayKind
 }
 
-// listenerHost returns a host for which a listener forwards requests to a route: the first name that both have, or an address of the
-// Gateway if neither has a name. An empty list stands for all names. The host is empty if there is no such host.
+// listenerHost returns a host for which a listener forwards requests to a route: the first name that they share, or an address of the
+// Gateway if neither has a name. An empty list stands for all names. If no such host exists, the result is empty.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
 	own := ""
 	if listener.Hostname != nil {
@@ -151,7 +151,7 @@ func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gate
 	return ""
 }
 
-// matchesAny reports whether host names include a name. An empty list includes all names.
+// matchesAny reports whether any of a list of host names matches a name. An empty list matches all names.
 func matchesAny(names []string, name string) bool {
 	for _, each := range names {
 		if matchesHost(each, name) {
@@ -161,7 +161,7 @@ func matchesAny(names []string, name string) bool {
 	return len(names) == 0
 }
 
-// matchesHost reports whether a host name, whose first label can be *, includes a name. An empty host name includes all names.
+// matchesHost reports whether a host name, whose first label can be *, matches a name. An empty host name matches all names.
 func matchesHost(host, name string) bool {
 	suffix, wildcard := strings.CutPrefix(host, "*")
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// acceptedBy returns an HTTPRoute that a Gateway in its namespace has or has not accepted.
+// acceptedBy returns an HTTPRoute for which a Gateway in the same namespace reports the given Accepted status.
 func acceptedBy(gateway, listener string, accepted metav1.ConditionStatus) *gatewayv1.HTTPRoute {
 	reference := gatewayv1.ParentReference{Name: gatewayv1.ObjectName(gateway)}
 	if listener != "" {

@@ -40,7 +40,7 @@ func Ingress(echo *v1.Echo, config children.Config) any {
 		WithSpec(spec)
 }
 
-// RefineIngress sets when an Ingress is recreated.
+// RefineIngress sets the function that reports whether an Ingress must be recreated.
 func RefineIngress(ingress *children.Child) { ingress.Recreate = recreateIngress }
 
 // recreateIngress reports whether an Ingress must be recreated because its class is no longer set. The API server sets the default class
@@ -50,9 +50,9 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// ingressTLS returns an Ingress' certificate. If the cluster serves Routes, an entry without a Secret stays empty. Only then does OpenShift
-// give the Route the router's default certificate: for a host without a valid Secret, it creates no Route
-// (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host selects the requests that get the default
+// ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift gives the
+// Route the router's default certificate only for such an empty entry: it creates no Route for a host without a valid Secret
+// (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the default
 // certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
 	tls := networkingv1ac.IngressTLS()
@@ -65,8 +65,8 @@ func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLS
 	return tls
 }
 
-// NoRoute explains why OpenShift creates no Route for an Echo's Ingress. It is empty if OpenShift creates one or if the cluster serves no
-// Routes.
+// NoRoute explains why OpenShift creates no Route for an Echo's Ingress. The explanation is empty if OpenShift creates a Route, or if the
+// cluster does not serve Routes.
 func NoRoute(echo *v1.Echo, config children.Config) string {
 	switch {
 	case !config.Routes || !children.HasIngress(echo):

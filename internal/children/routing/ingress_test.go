@@ -30,7 +30,7 @@ func TestIngressTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		ingress v1.EchoIngress
 		routes  bool
-		want    string // host and Secret
+		want    string // the expected host and Secret
 	}{
 		"without TLS":                          {v1.EchoIngress{Host: "a"}, false, "no entry"},
 		"with a Secret":                        {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, false, "[a] s"},
@@ -57,8 +57,8 @@ func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networking
 	return children.AsConfiguration[networkingv1.Ingress](built)
 }
 
-// routeFor returns the certificate of the Route that OpenShift creates for an Ingress with one path: none, the Secret's or the default one.
-// It returns "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
+// routeFor describes the certificate of the Route that OpenShift creates for an Ingress with one path: none, the certificate in the Secret,
+// or the default certificate. It returns "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
 // github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go.
 func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {
 	rule := ingress.Spec.Rules[0]

@@ -14,10 +14,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// URL returns the URL of the echo servers inside the cluster.
+// URL returns the URL for clients inside the cluster.
 func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
 
-// LiveURL returns the URL of the echo servers behind a Service as it exists, regardless of the spec. The URL is empty if the Service has no
+// LiveURL returns the URL of the echo servers behind an existing Service, regardless of the spec. The URL is empty if the Service has no
 // HTTP port.
 func LiveURL(echo *v1.Echo, service *corev1.Service) string {
 	for _, port := range service.Spec.Ports {
@@ -32,9 +32,9 @@ func internalURL(echo *v1.Echo, port int32) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", port)
 }
 
-// ExternalURL returns the URL of the echo servers outside the cluster. The Ingress' URL takes precedence, then the URL of a Gateway that
-// accepted the HTTPRoute, then the load balancer's URL. It is empty if none of them has a URL, for example because the load balancer has no
-// address yet. route is nil if there is no HTTPRoute.
+// ExternalURL returns the URL for clients outside the cluster. The Ingress' URL takes precedence, then the URL of a Gateway that accepted
+// the HTTPRoute, then the load balancer's URL. The external URL is empty if none of these exist, for example because the load balancer has
+// no address yet. route is nil if there is no HTTPRoute.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if url := ingressURL(echo); url != "" {
 		return url
@@ -56,7 +56,8 @@ func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRo
 // serviceURL returns the URL of a Service at a host name or an IP address.
 func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
 
-// hostURL returns the URL of a port at a host name or an IP address. It omits the default port of the scheme, http or https.
+// hostURL returns the URL for a port at a host name or an IP address. The URL omits the port if it is the default for the scheme, which is
+// http or https.
 func hostURL(scheme, host string, port int32) string {
 	usual := map[string]int32{"http": 80, "https": 443}
 	if port != usual[scheme] {
@@ -67,8 +68,8 @@ func hostURL(scheme, host string, port int32) string {
 	return scheme + "://" + host
 }
 
-// ingressURL returns the URL of an Echo's Ingress. It is empty if there is no Ingress, if its host name is missing or a wildcard, or if its
-// path may be a pattern.
+// ingressURL returns the URL of an Echo's Ingress. The URL is empty if there is no Ingress, if the host name is missing or is a wildcard,
+// or if the path may be a pattern.
 func ingressURL(echo *v1.Echo) string {
 	ingress := echo.Spec.Ingress
 	if !children.HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") ||
