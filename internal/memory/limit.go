@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows. The environment variable GOGC takes
-// precedence.
+// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows this. The environment variable GOGC
+// takes precedence.
 func CollectSeldom() {
 	const percent = 200
 	if os.Getenv("GOGC") == "" {
@@ -19,8 +19,9 @@ func CollectSeldom() {
 	}
 }
 
-// SetLimit sets the garbage collector's soft memory limit to three quarters of the memory limit of a control group, given by its directory.
-// The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes precedence.
+// SetLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. cgroup is the control
+// group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
+// precedence.
 func SetLimit(cgroup fs.FS) {
 	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {

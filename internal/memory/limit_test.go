@@ -42,11 +42,11 @@ func TestCollectSeldom(t *testing.T) {
 	}
 }
 
-// TestSetLimit sets this process' limit. The limit must not change if GOMEMLIMIT has already set it.
+// TestSetLimit sets the memory limit of the test process. The limit must not change if GOMEMLIMIT has already set it.
 func TestSetLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	const limit = int64(8 << 30) // more than the tests use
+	const limit = int64(8 << 30) // more memory than the tests use
 	group := fstest.MapFS{"memory.max": {Data: []byte(strconv.FormatInt(limit, 10))}}
 	for name, c := range map[string]struct {
 		before int64

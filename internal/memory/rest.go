@@ -11,9 +11,9 @@ import (
 const (
 	// lookPeriod is the interval at which ReturnAtRest reads the number of allocated bytes.
 	lookPeriod = 5 * time.Second
-	// atRest is the maximum number of bytes that an idle process allocates in lookPeriod.
+	// atRest is the maximum number of bytes that an idle process allocates within lookPeriod.
 	atRest = 1 << 20
-	// worthIt is the number of bytes that must be allocated after memory was returned, before returning memory again is worthwhile.
+	// worthIt is how many bytes must be allocated after memory was returned, before it is worthwhile to return memory again.
 	worthIt = 8 << 20
 )
 
@@ -29,7 +29,7 @@ func ReturnAtRest(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if watch.begins(allocated()) {
-				runtime.GC() // pools keep their content for one collection
+				runtime.GC() // pools keep their content for one garbage collection
 				debug.FreeOSMemory()
 			}
 		}
@@ -39,7 +39,7 @@ func ReturnAtRest(ctx context.Context) {
 // rest determines when to return memory.
 type rest struct{ last, returned uint64 }
 
-// begins reports whether to return memory now, given how many bytes the process has allocated since its start.
+// begins reports whether to return memory now, given how many bytes the process has allocated since it started.
 func (r *rest) begins(allocated uint64) bool {
 	resting := allocated-r.last <= atRest && allocated-r.returned >= worthIt
 	r.last = allocated
@@ -49,7 +49,7 @@ func (r *rest) begins(allocated uint64) bool {
 	return resting
 }
 
-// allocated returns how many bytes the process has allocated since its start.
+// allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

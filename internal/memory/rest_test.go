@@ -8,8 +8,8 @@ import (
 func TestMemoryIsReturnedWhenWorkEnds(t *testing.T) {
 	const mega = 1 << 20
 	for name, c := range map[string]struct {
-		allocated []uint64 // in MiB, for each reading
-		returned  []int    // the indexes of readings
+		allocated []uint64 // the MiB that were allocated at each reading
+		returned  []int    // the indexes of the readings after which memory is returned
 	}{
 		"after a start":          {[]uint64{100, 200, 200}, []int{2}},
 		"never while busy":       {[]uint64{100, 200, 300, 400}, nil},

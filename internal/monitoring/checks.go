@@ -11,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Checks exposes the results of the Echoes' checks. Its methods may be called concurrently.
+// Checks exposes the results of the Echoes' checks. The methods of Checks may be called concurrently.
 type Checks struct {
 	count, failed *prometheus.Desc
 
@@ -28,7 +28,7 @@ func newChecks() *Checks {
 	}
 }
 
-// Reported records the results of an Echo's checks. There are none if the Echo has no checks or no longer exists.
+// Reported records the results of an Echo's checks. The list of results is empty if the Echo has no checks or no longer exists.
 func (c *Checks) Reported(echo types.NamespacedName, checks []v1.EchoCheckStatus) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -56,13 +56,12 @@ func (c *Checks) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// failedCheck is a check that failed.
 type failedCheck struct {
 	echo  types.NamespacedName
 	check string
 }
 
-// sumUp counts the checks by result, and returns the failed checks, always in the same order.
+// sumUp counts the checks by result, and returns the failed checks in a fixed order.
 func (c *Checks) sumUp() (map[v1.CheckResult]float64, []failedCheck) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -19,7 +19,7 @@ import (
 const maxNamed = 20
 
 // Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
-// the sum over all replicas is correct. Its methods may be called concurrently.
+// the sum over all replicas is correct. The methods of Echoes may be called concurrently.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
@@ -30,7 +30,7 @@ type Echoes struct {
 	pending map[types.NamespacedName]change
 }
 
-// report holds the parts of an Echo's status that the metrics contain.
+// report holds the parts of an Echo's status that the metrics use.
 type report struct {
 	phase string
 	// reason says why the Echo is not ready; it is empty if the Echo is ready.
@@ -39,7 +39,7 @@ type report struct {
 	desired, ready, companions int32
 }
 
-// change is a spec change of an Echo that is not ready yet.
+// change is a change to the spec of an Echo that is not ready yet.
 type change struct {
 	generation int64
 	at         time.Time
@@ -60,7 +60,7 @@ func newEchoes(now func() time.Time) *Echoes {
 			Name:    prefix + "ready_duration_seconds",
 			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
-			// A server that requests native histograms receives one with buckets that are 10% apart.
+			// A server that requests native histograms receives a histogram whose bucket boundaries are 10% apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
 		described: descriptions{
@@ -84,7 +84,7 @@ func (e *Echoes) Changed(echo client.Object) {
 	e.pending[client.ObjectKeyFromObject(echo)] = change{echo.GetGeneration(), e.now()}
 }
 
-// Reported records an Echo's status after it was written or found unchanged.
+// Reported records an Echo's status after the status was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key, seen := client.ObjectKeyFromObject(echo), reportOf(echo, status)
 	e.lock.Lock()
@@ -106,7 +106,7 @@ func (e *Echoes) Forget(echo types.NamespacedName) {
 
 func reportOf(echo *v1.Echo, status *v1.EchoStatus) report {
 	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
-	if seen.phase == "" { // the first status is about to be written
+	if seen.phase == "" { // the Echo's first status is about to be written
 		seen.phase = v1.PhasePending
 	}
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
@@ -157,11 +157,11 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 	e.readyDuration.Collect(to)
 }
 
-// summary holds the totals of the reports of all Echoes.
+// summary holds the totals for all Echoes.
 type summary struct {
 	byPhase, byReason          map[string]float64
 	desired, ready, companions float64
-	// notReady are the Echoes that have been unready the longest, at most maxNamed.
+	// notReady holds the Echoes that have been unready for the longest time, up to maxNamed.
 	notReady []namedReport
 }
 
@@ -170,7 +170,8 @@ type namedReport struct {
 	key types.NamespacedName
 }
 
-// sumUp adds up reports. Each phase has a value, so a phase without Echoes is zero, not unknown.
+// sumUp calculates the totals of the reports of all Echoes. Every phase has a value, so that a phase without Echoes has the value zero
+// instead of no value.
 func sumUp(reports map[types.NamespacedName]report) summary {
 	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
 	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {

@@ -26,7 +26,7 @@ func newEcho(name string, generation int64) *v1.Echo {
 	return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Generation: generation}, Spec: v1.EchoSpec{Replicas: new(int32(3))}}
 }
 
-// newStatus returns a status for a generation. A status with a reason has not been ready since the given Unix time, in seconds.
+// newStatus returns a status for a generation. If a reason is given, the Echo has not been ready since the given Unix time, in seconds.
 func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStatus {
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}
 	if reason != "" {
@@ -111,13 +111,13 @@ func TestReadyDuration(t *testing.T) {
 	e.Changed(newEcho("a", 1))
 	c.time = c.time.Add(time.Second)
 	e.Reported(newEcho("a", 1), newStatus(1, v1.PhasePending, "RollingOut", 10_000))
-	e.Changed(newEcho("a", 2)) // the last change counts
+	e.Changed(newEcho("a", 2)) // only the last change counts
 	c.time = c.time.Add(time.Second)
-	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // about the previous change
+	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // this status is about the previous change
 	c.time = c.time.Add(2 * time.Second)
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0))
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0)) // nothing has changed
-	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // existed at the start
+	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // this Echo existed at the start
 	metrics := make(chan prometheus.Metric, 100)
 	e.readyDuration.Collect(metrics)
 	if sum, count := sumOf(t, <-metrics); sum != 3 || count != 1 {

@@ -2,7 +2,7 @@ package monitoring
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Failures counts reconciles that failed.
+// Failures counts failed reconciles.
 type Failures struct{ counter *prometheus.CounterVec }
 
 func newFailures() *Failures {
@@ -13,7 +13,7 @@ func newFailures() *Failures {
 	}, []string{"controller", "kind", "reason"})}
 }
 
-// Add counts a reconcile that failed. The reason is a condition's reason, or empty if the status does not report the failure.
+// Add counts a failed reconcile. The reason is a condition's reason, or empty if the status does not report the failure.
 func (f *Failures) Add(controller string, transient bool, reason string) {
 	kind := "user"
 	if transient {

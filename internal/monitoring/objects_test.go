@@ -57,7 +57,8 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested checks that each alert has a case in which it fires. It must also be among the cases in which no alert fires.
+// TestAlertsAreTested checks that each alert has a case in which it fires. Each alert must also be included in the cases in which no alert
+// fires.
 func TestAlertsAreTested(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")

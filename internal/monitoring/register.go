@@ -8,15 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// prefix starts the names of the operator's own metrics.
+// The names of the operator's own metrics start with prefix.
 const prefix = "echo_operator_"
 
-// Metrics are the operator's own metrics. The operator's libraries add metrics of reconciles, queues, requests and the process.
+// Metrics are the operator's own metrics. The operator's libraries add metrics about reconciles, queues, requests and the process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions
 	Checks     *Checks
-	// Failures counts reconciles that failed.
+	// Failures counts failed reconciles.
 	Failures *Failures
 	// Requests counts requests to the API server.
 	Requests *Requests
@@ -29,8 +29,8 @@ func New(now func() time.Time) *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, which must not hold the metrics of another operator. elected is closed when this process becomes
-// the leader.
+// Register adds the metrics to a registry, which must not contain metrics from another operator. elected is closed when this process
+// becomes the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{

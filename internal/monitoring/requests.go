@@ -40,11 +40,12 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
+// WrappedRoundTripper implements net.RoundTripperWrapper from k8s.io/apimachinery.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// OperationOf returns the verb and the resource of a request, as RBAC rules name them, such as "patch" and "echoes/status". The resource of
-// any other request, such as one for the API server's version, is "none". The API server's URL may have a path prefix.
+// OperationOf returns the verb and the resource of a request, as RBAC rules name them, such as "patch" and "echoes/status". For a request
+// that is not about a resource, such as a request for the API server's version, the resource is "none". The API server's URL may have a
+// path prefix.
 func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {
@@ -90,13 +91,13 @@ func resourceOf(path string) (resource string, named bool) {
 	}
 }
 
-// afterVersion returns the parts of a path after the API version.
+// afterVersion returns the segments of a path that follow the API version.
 func afterVersion(path string) []string {
 	_, rest, found := strings.Cut(path, "/api/")
-	before := 1 // the version
+	before := 1 // the API version
 	if !found {
 		_, rest, found = strings.Cut(path, "/apis/")
-		before = 2 // group and version
+		before = 2 // the API group and version
 	}
 	parts := strings.Split(strings.Trim(rest, "/"), "/")
 	if !found || len(parts) <= before {

@@ -26,7 +26,7 @@ const (
 // object is an object of any kind, or a part of one.
 type object = unstructured.Unstructured
 
-// gatherer reads from a cluster, one request at a time, and writes only data that may leave the cluster.
+// gatherer reads data from a cluster, one request at a time, and writes only data that is allowed to leave the cluster.
 type gatherer struct {
 	options
 	config   *rest.Config
@@ -35,10 +35,10 @@ type gatherer struct {
 	redactor *redactor
 	out      io.Writer // for progress messages
 
-	// found holds the parts of objects to write, by kind.
+	// found holds, by kind, the parts of objects that will be written.
 	found  map[string][]object
 	missed []missed
-	// unwritten holds the reasons why files are missing.
+	// unwritten holds the errors for the files that could not be written.
 	unwritten error
 }
 
@@ -70,8 +70,8 @@ func (g *gatherer) connect(ctx context.Context) error {
 	return nil
 }
 
-// list calls a function for each object of a kind in the namespaces, where "" means all. It finds no objects if the cluster does not serve
-// the kind.
+// list calls a function for each object of a kind in the given namespaces. The namespace "" stands for all namespaces. It finds no objects
+// if the cluster does not serve the kind.
 func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
 	for _, namespace := range namespaces {
 		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
@@ -91,7 +91,7 @@ func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, s
 	}
 }
 
-// get reads an object that was not found yet, and keeps it if it exists.
+// get reads an object that has not been found yet, and keeps it if it exists.
 func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
 	if slices.ContainsFunc(g.found[kind], func(o object) bool { return o.GetNamespace() == namespace && o.GetName() == name }) {
 		return
@@ -105,7 +105,7 @@ func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
 	}
 }
 
-// keep returns a function that keeps objects of a kind.
+// keep returns a function that adds objects of a kind to found.
 func (g *gatherer) keep(kind string) func(*object) {
 	return func(o *object) { g.found[kind] = append(g.found[kind], g.redactor.object(o)) }
 }
@@ -115,7 +115,7 @@ func (g *gatherer) resource(kind, namespace string) dynamic.ResourceInterface {
 	return g.objects.Resource(*resource).Namespace(namespace)
 }
 
-// where describes the objects of a kind, or the object with a name.
+// where describes all objects of a kind, or one object if a name is given.
 func where(kind, namespace, name string) string {
 	resource, _ := schema.ParseResourceArg(kind)
 	text := resource.GroupResource().String()

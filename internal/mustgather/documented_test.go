@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers from a cluster that has an object of each kind, and compares the files with the documented tables of files
-// and of kinds of objects.
+// TestFilesAreDocumented gathers data from a cluster that has an object of each kind. It compares the files with the tables of files and of
+// kinds in the documentation.
 func TestFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestFilesAreDocumented(t *testing.T) {
 		t.Fatal(err, output)
 	}
 	written := filesIn(t, folder)
-	for _, file := range endpointFiles() { // which require a port-forward
+	for _, file := range endpointFiles() { // these files require a port-forward
 		written = append(written, "namespaces/home/pods/manager/"+file)
 	}
 	var files, kinds []string
@@ -88,7 +88,7 @@ func everyKind(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// objectOf returns an object of a kind that belongs to the operator or to an Echo.
+// objectOf returns an object of a given kind. The object belongs to the operator or to an Echo.
 func objectOf(kind string, ofOperator bool) map[string]any {
 	metadata := map[string]any{"namespace": "team", "name": "web", "labels": map[string]any{"app.kubernetes.io/instance": "web"}}
 	switch {
@@ -118,7 +118,7 @@ func filesIn(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// rowsOf returns, for each row of a table, the code in the second cell, keyed by the code in the first cell.
+// rowsOf returns the code in the second cell of each row of a table, keyed by the code in the first cell.
 func rowsOf(page, heading string) map[string][]string {
 	_, table, _ := strings.Cut(page, heading+"\n")
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -132,7 +132,7 @@ func rowsOf(page, heading string) map[string][]string {
 	return rows
 }
 
-// firstCells returns the code in the first cells of a table.
+// firstCells returns the code in the first cell of each row of a table.
 func firstCells(page, heading string) []string {
 	return slices.Collect(maps.Keys(rowsOf(page, heading)))
 }

@@ -19,11 +19,11 @@ import (
 const (
 	// podToken is the path of a pod's token.
 	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	// metricsPort maps any local port to the operator's metrics port.
+	// metricsPort maps any free local port to the operator's metrics port.
 	metricsPort = "0:8443"
 )
 
-// readEndpoints reads the operator's metrics and diagnostics. It uses a port-forward, because the API server's proxy does not forward the
+// readEndpoints reads the operator's metrics and diagnostics. It uses a port-forward, because the API server's proxy would not forward the
 // token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
 	operators := ofOperator(g.found[pods])
@@ -42,8 +42,8 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 	}
 }
 
-// token returns the token to send to the operator. It never returns a person's token, which may carry more rights than the operator should
-// have. A pod's token expires with the pod.
+// token returns the token to send to the operator. It never returns a person's token, because that token may grant more rights than the
+// operator should have. A pod's token expires with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {
@@ -60,7 +60,7 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	return "", errors.New("a person's token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME")
 }
 
-// endpointFiles returns the names of the files, keyed by the operator's URL paths.
+// endpointFiles returns the name of the file for each of the operator's URL paths.
 func endpointFiles() map[string]string {
 	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
 }
@@ -112,7 +112,8 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
-// fetch requests a page. It does not verify the certificate, because the API server forwards the connection to the pod.
+// fetch requests a page from the operator's metrics port. It does not verify the certificate, because the API server forwards the
+// connection to the pod.
 func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -42,7 +42,7 @@ func forwarding(t *testing.T, target string) *httptest.Server {
 	return server
 }
 
-// pipe connects a stream with a server.
+// pipe connects a stream to a server.
 func pipe(t *testing.T, stream httpstream.Stream, target string) {
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", target)
 	if err != nil {

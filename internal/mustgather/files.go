@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// write writes a file that only its owner can read. If that fails, the other files are still written.
+// write writes a file that only its owner can read. If a file cannot be written, the other files are still written.
 func (g *gatherer) write(path, content string) {
 	path = filepath.Join(g.folder, path)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -23,7 +23,7 @@ func (g *gatherer) write(path, content string) {
 
 // finish writes the data that was found, and a list of the data that could not be read.
 func (g *gatherer) finish() error {
-	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // the format of oc
+	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // the format that oc uses
 	for kind := range g.found {
 		g.writeObjects(kind)
 	}
@@ -36,7 +36,7 @@ func (g *gatherer) finish() error {
 	return g.unwritten
 }
 
-// writeObjects writes the objects of a kind, one file for each namespace.
+// writeObjects writes the objects of a kind to one file for each namespace.
 func (g *gatherer) writeObjects(kind string) {
 	resource, _ := schema.ParseResourceArg(kind)
 	lists := map[string][]any{}

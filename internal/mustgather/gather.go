@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// These are kinds, written as resource, version and group. The table of kinds lists the kinds that the operator creates.
+// These are kinds in the form resource.version.group. The table of kinds lists the kinds that the operator creates.
 const (
 	echoes                 = "echoes.v1.example.com"
 	pods                   = "pods.v1."
@@ -30,16 +30,16 @@ const (
 )
 
 const (
-	// childrenSelector selects the objects that the operator created, and the objects that Kubernetes then created for them.
+	// childrenSelector selects the objects that the operator created, and the objects that Kubernetes created for those objects.
 	childrenSelector = "app.kubernetes.io/managed-by=echo-operator"
 	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
-	// usualNamespace is the operator's namespace if OLM did not install it.
+	// usualNamespace is the usual namespace of an operator that OLM did not install.
 	usualNamespace = "echo-operator-system"
 	// mostLookups is the maximum number of unready Echoes for which objects are looked up by name.
 	mostLookups = 100
 )
 
-// gather reads everything. The Echoes come first, because their secrets are removed from all texts.
+// gather reads all data. The Echoes are read first, because the secrets in them are removed from all texts.
 func (g *gatherer) gather(ctx context.Context) {
 	for _, step := range []struct {
 		name string
@@ -58,7 +58,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read: the requested ones and the given others, or "" for all namespaces.
+// scope returns the namespaces to read: the requested namespaces and the given others, or "" for all if none are requested.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -82,7 +82,7 @@ func (g *gatherer) readEchoes(ctx context.Context) {
 func (g *gatherer) readOperator(ctx context.Context) {
 	g.get(ctx, definitions, "", "echoes.example.com")
 	g.list(ctx, deployments, []string{g.operatorNamespace}, operatorSelector, g.keep(deployments))
-	if len(g.operators()) == 0 { // perhaps listing them in all namespaces is forbidden
+	if len(g.operators()) == 0 { // listing Deployments in all namespaces might be forbidden
 		g.list(ctx, deployments, g.operatorNamespaces(), operatorSelector, g.keep(deployments))
 	}
 	for _, kind := range []string{replicaSets, disruptionBudgets, pods, services} {
@@ -108,7 +108,7 @@ func (g *gatherer) operatorNamespaces() []string {
 	return namespacesOf(g.operators())
 }
 
-// createdKinds returns the kinds that the operator creates. For the kinds in named, an object has the same name as its Echo.
+// createdKinds returns the kinds that the operator creates. Objects of the kinds in named have the same name as their Echo.
 func createdKinds() (created, named []string) {
 	for _, k := range kinds.Table() {
 		kind := k.Resource + "." + k.Version + "." + k.Group
@@ -138,7 +138,7 @@ func (g *gatherer) readChildren(ctx context.Context) {
 	}
 }
 
-// readOLM reads OLM's objects for the operator if the cluster has OLM. A Subscription may be the only such object.
+// readOLM reads OLM's objects for the operator if the cluster has OLM. A Subscription may be the only OLM object that exists.
 func (g *gatherer) readOLM(ctx context.Context) {
 	namespaces := []string{g.operatorNamespace}
 	for _, kind := range []string{subscriptions, clusterServiceVersions, installPlans, operatorGroups} {
@@ -152,7 +152,8 @@ func (g *gatherer) readOLM(ctx context.Context) {
 	}
 }
 
-// readEvents reads the events from the operator, and the events about found objects and about the ReplicaSets and pods that they created.
+// readEvents reads the events from the operator, the events about found objects, and the events about the ReplicaSets and pods that those
+// objects created.
 func (g *gatherer) readEvents(ctx context.Context) {
 	names := map[string]bool{}
 	for _, objects := range g.found {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// operatorLines and echoLines limit how many of the last lines of a log are read.
+	// operatorLines and echoLines limit how many lines are read from the end of a log.
 	operatorLines, echoLines int64 = 20_000, 200
 	mostLogBytes             int64 = 16 << 20
 	// mostLogs is the maximum number of Echo pods from which logs are read.
@@ -80,7 +80,8 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
-// podFolder returns the directory for a pod's logs. Within the directory, the logs have the same paths as with `oc adm inspect`.
+// podFolder returns the directory that contains a pod's logs. Within this directory, the logs have the same paths as in the output of `oc
+// adm inspect`.
 func podFolder(pod object) string {
 	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
 }

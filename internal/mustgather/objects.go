@@ -55,7 +55,7 @@ type container struct {
 	Pod      object
 	Name     string
 	Restarts int64
-	Started  bool // whether there is a log
+	Started  bool // whether the container has a log
 }
 
 func containersOf(pod object) []container {

@@ -25,12 +25,13 @@ var keptFields []byte
 
 // redactor determines which fields may leave the cluster: only the ones that kept.yaml and the table of kinds name.
 type redactor struct {
-	// kinds are the rules by kind. A rule is an action, or the rules of the fields below.
+	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
-	// secrets are the values with the action "secret". texts replaces them, and is nil if there are new secrets.
+	// secrets holds the values of fields whose action is "secret". texts replaces these values, and is nil if secrets were added since it was
+	// last used.
 	secrets map[string]bool
 	texts   *strings.Replacer
-	// learning is true while secrets are being collected. Nothing is written then, so no texts are needed.
+	// learning is true while secrets are being collected. Nothing is written during this time, so no texts need to be redacted.
 	learning bool
 }
 
@@ -47,7 +48,7 @@ func newRedactor() (*redactor, error) {
 	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
 }
 
-// ruleOf returns the rule of a kind whose row in the table names the fields to keep.
+// ruleOf returns the rule for a kind whose row in the table names the fields to keep.
 func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	rule := map[string]any{}
 	for _, field := range append([]string{"apiVersion", "kind", "metadata"}, kind.Kept...) {
@@ -59,14 +60,14 @@ func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	return rule
 }
 
-// learn records the secrets in an object before any text is written.
+// learn records the secrets in an object. It must be called before any text is written.
 func (r *redactor) learn(o *object) {
 	r.learning = true
 	r.value(o.Object, r.kinds[o.GetKind()])
 	r.learning = false
 }
 
-// object returns the part of an object to write.
+// object returns the part of an object that may be written.
 func (r *redactor) object(o *object) object {
 	fields, _ := r.value(o.Object, r.kinds[o.GetKind()]).(map[string]any)
 	return object{Object: fields}
@@ -89,7 +90,7 @@ func (r *redactor) value(value, rule any) any {
 	return redacted
 }
 
-// fields returns the parts of a map's fields, or of each item of a list, that the rules keep.
+// fields applies rules to the fields of a map, or to each item of a list, and returns the parts that the rules keep.
 func (r *redactor) fields(value any, rules map[string]any) any {
 	switch value := value.(type) {
 	case []any:
@@ -114,7 +115,7 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret withholds a value, here and in all texts. It keeps the names of fields.
+// secret redacts a value, both here and in all texts. If the value is a map, the names of its fields are kept.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -129,7 +130,7 @@ func (r *redactor) secret(value any) any {
 		return kept
 	case string:
 		if len(value) >= leastSecret && !r.secrets[value] {
-			quoted := strconv.Quote(value) // as in logs and messages
+			quoted := strconv.Quote(value) // the form that logs and messages use
 			r.secrets[value], r.secrets[quoted[1:len(quoted)-1]] = true, true
 			r.texts = nil
 		}

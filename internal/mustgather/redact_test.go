@@ -49,13 +49,13 @@ func written(t *testing.T, r *redactor, o *object) string {
 	return string(text)
 }
 
-// TestEveryFieldOfAnEchoIsDecided fails for a new field of the spec until kept.yaml specifies whether must-gather writes the field.
+// TestEveryFieldOfAnEchoIsDecided fails for a new field in the spec until kept.yaml specifies whether must-gather writes the field.
 func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
 	spec := rules(t).kinds["Echo"].(map[string]any)["spec"]
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
 }
 
-// TestRules_everyKind checks that every kind has a rule. Without a rule, objects of the kind would be written without any field.
+// TestRules_everyKind checks that every kind has a rule. Without a rule, objects of the kind would be written without any fields.
 func TestRules_everyKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
@@ -150,7 +150,7 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 	}
 }
 
-// TestEachSecretOfAnEchoIsLeftOutOfTexts checks texts such as errors that quote a field.
+// TestEachSecretOfAnEchoIsLeftOutOfTexts checks texts that quote a field, such as errors.
 func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 	for _, spec := range []string{
 		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,
@@ -172,7 +172,7 @@ func TestTextsHaveNoSecrets(t *testing.T) {
 		"a s3cret and s3cret":               "a <redacted> and <redacted>",
 		`s3cret with "quotes"`:              "<redacted>",
 		`{"value":"s3cret with \"quotes\""`: `{"value":"<redacted>"`,
-		"port 8080":                         "port 8080", // too short for a secret
+		"port 8080":                         "port 8080", // too short to be treated as a secret
 	} {
 		if got := r.text(text); got != want {
 			t.Errorf("%q became %q, not %q", text, got, want)

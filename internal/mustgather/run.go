@@ -24,7 +24,7 @@ type options struct {
 	folder            string
 	metricsAccount    string
 	timeout           time.Duration
-	version           string // of this program
+	version           string // the version of this program
 }
 
 func parse(version string, arguments []string, getenv func(string) string, out io.Writer) (options, error) {
@@ -48,8 +48,8 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	return o, err
 }
 
-// Run collects everything. It fails only if nothing can be read, or if a file cannot be written. Its output lists the data that it could
-// not read.
+// Run collects all data. Run fails only if nothing can be read, or if a file cannot be written. Its output lists the data that could not be
+// read.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// objectsByName returns the objects for a cluster with Gateway API.
+// objectsByName returns, by name, the console objects for a cluster that serves Gateway API.
 func objectsByName(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	objects, err := ConsoleObjects(true)
@@ -84,8 +84,7 @@ func TestEveryFileIsASample(t *testing.T) {
 	}
 }
 
-// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, the Gateway or the host name without which the sample
-// does not work.
+// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, Gateway or host name that the sample requires.
 func TestTitlesNameWhatMustExist(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)
@@ -105,8 +104,8 @@ func TestTitlesNameWhatMustExist(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers checks that image names have a registry and a fixed tag. A short name depends on a node's registries, and a tag that
-// is not fixed can name another image later.
+// TestImagesOfOthers checks that image names include a registry and a fixed tag. A short name depends on the registries that a node is
+// configured with, and a tag that is not fixed can refer to another image later.
 func TestImagesOfOthers(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {
@@ -134,7 +133,7 @@ func TestImagesOfOthers(t *testing.T) {
 	}
 }
 
-// TestSnippetsFitIntoASpec checks that each snippet is a part of an Echo's spec, without unknown fields.
+// TestSnippetsFitIntoASpec checks that each snippet is a valid part of an Echo's spec and has no unknown fields.
 func TestSnippetsFitIntoASpec(t *testing.T) {
 	g := NewWithT(t)
 	snippets := 0
@@ -152,7 +151,7 @@ func TestSnippetsFitIntoASpec(t *testing.T) {
 	}
 }
 
-// TestQuickStart_icon checks that the icon is the operator's.
+// TestQuickStart_icon checks that a quick start has the operator's icon.
 func TestQuickStart_icon(t *testing.T) {
 	icon, _, _ := unstructured.NestedString(objectsByName(t)["echo-operator-first-echo"].Object, "spec", "icon")
 	encoded, found := strings.CutPrefix(icon, "data:image/svg+xml;base64,")

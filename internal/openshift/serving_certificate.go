@@ -16,25 +16,26 @@ import (
 )
 
 // ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
-// exist. The files may appear after the start: OpenShift creates the Secret that a Service names in its
-// service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet adds the Secret to the volume of a running pod. After a
-// rotation, new connections use the new certificate.
+// exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
+// service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet then adds the Secret to the volume of the running pod.
+// After a rotation, new connections use the new certificate.
 type ServingCertificate struct {
 	folder string
 	log    logr.Logger
 
 	lock    sync.Mutex
 	current *tls.Certificate
-	problem string // why the files were last unusable
+	problem string // the reason why the files could not be used last time
 }
 
-// NewServingCertificate returns the certificate in a directory. The directory need not exist. If the name is empty, the certificate is
-// self-signed.
+// NewServingCertificate returns the certificate in a directory. The directory does not need to exist. If the directory name is empty, the
+// certificate is self-signed.
 func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
 	return &ServingCertificate{folder: folder, log: log}
 }
 
-// Get returns the certificate for a connection, for tls.Config.GetCertificate. If the files are unusable, it keeps the last certificate.
+// Get returns the certificate for a connection, for tls.Config.GetCertificate. If the files cannot be used, Get returns the previous
+// certificate.
 func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -49,7 +50,7 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return made, err
 }
 
-// load reads the files. It reports each problem once.
+// load reads the files. It logs a problem only if the problem differs from the last one.
 func (s *ServingCertificate) load() {
 	loaded, err := readPair(s.folder)
 	switch {

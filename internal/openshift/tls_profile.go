@@ -26,12 +26,12 @@ type TLSProfile struct {
 	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the intermediate profile
 	// applies.
 	Found bool
-	// Refused is the reason why the operator may not read the profile. It is empty if the operator may read it, or if the cluster has no
-	// profile.
+	// Refused is the reason why the operator is not allowed to read the profile. Refused is empty if the operator may read the profile, or if
+	// the cluster has none.
 	Refused string
 }
 
-// AddAPIServer adds to a scheme only the kind that contains the profile, not the hundred other kinds in its API.
+// AddAPIServer adds only the kind that contains the profile to a scheme, and not the hundred other kinds in the same API.
 func AddAPIServer(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
 	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)
@@ -72,8 +72,8 @@ func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	}
 }
 
-// Names returns the names of the profile's minimum version and TLS 1.2 ciphers, as server flags expect them. It returns nothing if the
-// cluster has no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
+// Names returns the names of the profile's minimum version and TLS 1.2 ciphers in the format that server flags expect. Both results are
+// empty if the cluster has no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
 func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	if !p.Found {
 		return "", nil
@@ -91,7 +91,7 @@ func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	return string(configv1.VersionTLS12), ciphers
 }
 
-// Cached returns the cache options, by kind, for the objects that Watch requires.
+// Cached returns the cache options for the objects that Watch requires.
 func (p TLSProfile) Cached() map[client.Object]cache.ByObject {
 	if !p.Found {
 		return nil
