@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// lockTimeout limits a request for the lease. It is half of the renew deadline, so a leader never loses its lease because of a single
-	// request without a response.
+	// lockTimeout limits a request for the lease. It is half of the renew deadline, so that a leader never loses its lease because a single
+	// request gets no response.
 	lockTimeout = 5 * time.Second
 	// releaseTimeout limits the two requests that release the lease.
 	releaseTimeout = 3 * time.Second
@@ -45,7 +45,7 @@ func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, er
 	}, err
 }
 
-// releaseLease releases the lease after all runnables have ended, so that another replica need not wait until the lease expires.
+// releaseLease releases the lease after all runnables have ended, so that another replica does not have to wait until the lease expires.
 func (o *Operator) releaseLease(ctx context.Context) {
 	if o.lock == nil {
 		return
@@ -57,8 +57,8 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	}
 }
 
-// release releases a lease that the lock still holds. The lock updates the version that it has read. If another client has changed the
-// lease since then, the API server rejects the update.
+// release releases a lease that the lock still holds. The update names the version of the lease that the lock has read. If another client
+// has changed the lease since then, the API server rejects the update.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

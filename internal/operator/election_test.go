@@ -23,11 +23,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/caches"
 )
 
-// leaseServer is a fake API server with one lease. Like a real API server, it rejects updates of other versions.
+// leaseServer is a fake API server with one lease. Like a real API server, it rejects updates that are based on another version of the
+// lease.
 type leaseServer struct {
 	lease   *coordinationv1.Lease
 	updates int
-	// afterRead, unless nil, is called after the lease was read.
+	// If afterRead is not nil, it is called after the lease is read.
 	afterRead func(*coordinationv1.Lease)
 }
 
@@ -66,7 +67,7 @@ func readLease(r *http.Request) (*coordinationv1.Lease, error) {
 // holder returns the identity that holds the lease.
 func (s *leaseServer) holder() string { return *s.lease.Spec.HolderIdentity }
 
-// serveLease starts a server with a lease that a new lock holds.
+// serveLease starts a server with one lease, and returns the server and a new lock that holds the lease.
 func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
 	t.Helper()
 	s := &leaseServer{}
@@ -120,7 +121,7 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that ends with or without an error. It ends after its context, or immediately if it lost the lease.
+// endedManager is a manager that ends with or without an error. It ends when its context ends, or immediately if it has lost the lease.
 type endedManager struct {
 	manager.Manager
 	ends error

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logged returns the log at a level while a client creates a pod with a value in its environment. The API server returns the pod that it
-// received.
+// logged returns what a client logs at a level while it creates a pod that has a value in an environment variable. The API server returns
+// the pod that it received.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -41,7 +41,7 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	return output.String()
 }
 
-// TestNoLevelWritesBodies shows that the highest level is the last one at which client-go does not log the content of objects.
+// TestNoLevelWritesBodies checks that the highest allowed level is the last level at which client-go does not log the content of objects.
 func TestNoLevelWritesBodies(t *testing.T) {
 	g := NewWithT(t)
 	const canary = "canary-4711"

@@ -46,30 +46,31 @@ import (
 
 const (
 	leaseName = "echo-operator.example.com"
-	// eventReporter is the reporting controller of events.
+	// eventReporter is the reporting controller in the operator's events.
 	eventReporter = "echo-operator"
-	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that a stop may take.
+	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that the operator has to stop.
 	shutdownTimeout = 6 * time.Second
-	// lastSpansTimeout limits the time for sending the last spans after that, when no client is waiting.
+	// lastSpansTimeout limits the time for sending the last spans after the shutdown, when no client is waiting.
 	lastSpansTimeout = time.Second
 )
 
-// Operator is the operator, ready to be started: its manager and the reconcilers that the manager runs.
+// Operator is an operator that is ready to start: its manager, and the reconcilers that the manager runs.
 type Operator struct {
 	manager.Manager
 	Echoes     *echo.Reconciler
 	Companions *companion.Reconciler
-	// Memories are functions that each drop one memory of a reconciler. No decision depends on a memory, as tests/reliability shows.
+	// Memories holds functions, each of which clears one memory of a reconciler. No decision depends on a memory, as the tests in
+	// tests/reliability show.
 	Memories []func()
 
 	supervisor supervisor
 	synced     caches.Synced
 	offered    offered
-	lock       resourcelock.Interface // nil if no leader is elected
+	lock       resourcelock.Interface // nil if leader election is disabled
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Options must be complete. ctx cancels the requests that discover the cluster's APIs.
+// New assembles the operator. Complete must have been called on the options. ctx cancels the requests that discover the cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -130,7 +131,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends or only a new process can continue. It returns nil if the operator shut down cleanly.
+// Start runs the operator until ctx ends or the process must restart. It returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -159,7 +160,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	}
 }
 
-// newScheme returns the types that the operator reads and writes. All of Kubernetes' types would take a tenth of the operator's memory.
+// newScheme returns a scheme of the types that the operator reads and writes. If the scheme contained all of Kubernetes' types, they would
+// use a tenth of the operator's memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
@@ -168,7 +170,6 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, types.AddToScheme(scheme)
 }
 
-// addReconcilers adds the reconcilers to the manager.
 func (o *Operator) addReconcilers(options Options, past *history.History, measured *monitoring.Metrics) error {
 	common := controllers.Dependencies{
 		Client:   o.GetClient(),
@@ -183,7 +184,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Traces:   o.traces,
 		Now:      time.Now,
 	}
-	go common.Schema.Prepare() // while the caches are being filled
+	go common.Schema.Prepare() // runs while the caches are being filled
 	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
@@ -228,7 +229,7 @@ func addStatusAPI(mgr manager.Manager, past *history.History, options Options) e
 	return api.AddTo(mgr)
 }
 
-// leaseNamespace returns the lease's namespace, which defaults to the pod's namespace and is empty outside a cluster.
+// leaseNamespace returns the lease's namespace, which defaults to the pod's namespace. Outside a cluster, there is no default.
 func leaseNamespace(options Options) string {
 	if options.LeaderElectionNamespace != "" {
 		return options.LeaderElectionNamespace
@@ -246,7 +247,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls),
 	}
-	if o.lock != nil { // after a failed renewal, client-go would release it while the reconcilers still run
+	if o.lock != nil { // after a failed renewal, client-go would release the lease while the reconcilers still run
 		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
 	}
 	return all
@@ -268,8 +269,8 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the probes. A namespace that is not watched fails its own check. That check only informs people, because the Deployment's
-// readiness probe checks only the caches.
+// addProbes adds the probes. Each namespace that is not watched has its own check, which fails. Such a check only informs people, because
+// the Deployment's readiness probe checks only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {

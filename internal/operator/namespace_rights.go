@@ -19,20 +19,20 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// missingRights holds, by namespace, the rights that the operator lacks for watching the namespace.
+// missingRights holds, by namespace, the rights that the operator needs to watch the namespace but does not have.
 type missingRights map[string][]string
 
-// in describes the rights that are missing in a namespace, and what to do.
+// in describes which rights are missing in a namespace, and how to grant them.
 func (m missingRights) in(namespace string) string {
 	return fmt.Sprintf(
 		"the operator may not %s in namespace %s: create a RoleBinding there that grants the operator's role to its service account",
 		strings.Join(m[namespace], ", "), namespace)
 }
 
-// askRights asks which rights are missing in namespaces. The result omits namespaces in which no right is missing.
+// askRights asks which rights are missing in the given namespaces. The result omits namespaces in which no right is missing.
 type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
 
-// newAskRights returns a function that asks the API server. All authenticated users may ask about their own rights.
+// newAskRights returns a function that asks the API server about rights. All authenticated users may ask about their own rights.
 func newAskRights(cluster *rest.Config) (askRights, error) {
 	resources := watchedResources()
 	quick := rest.CopyConfig(cluster)
@@ -71,7 +71,7 @@ func watchedResources() []schema.GroupResource {
 	return resources
 }
 
-// missingIn asks about the rights in one namespace.
+// missingIn returns the rights that are missing in one namespace.
 func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespace string,
 	resources []schema.GroupResource) ([]string, error) {
 	var missing []string
@@ -95,7 +95,7 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	return missing, nil
 }
 
-// may asks about one right. If the API server does not respond, the namespace is still watched.
+// may asks the API server about one right. If the API server does not respond, the namespace is still watched.
 func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface,
 	right authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{
@@ -112,7 +112,7 @@ func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessRevie
 
 // among returns the namespaces in which no right is missing. If there are none, it returns an error.
 func (m missingRights) among(namespaces []string) ([]string, error) {
-	if len(namespaces) == 0 { // all
+	if len(namespaces) == 0 { // all namespaces
 		return nil, nil
 	}
 	watched := slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool { return m[namespace] != nil })

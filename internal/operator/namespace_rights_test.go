@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// reviewer is an API server that reports which rights its client has.
+// reviewer starts an API server that reports which rights its client has, and returns the client's configuration.
 func reviewer(t *testing.T, all func(authorizationv1.ResourceAttributes) (int, bool)) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 	}
 }
 
-// TestTheRoleHasWhatIsAskedFor checks that the role that a RoleBinding grants suffices to watch a namespace.
+// TestTheRoleHasWhatIsAskedFor checks that the role that a RoleBinding grants is sufficient to watch a namespace.
 func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/role.yaml")

@@ -22,11 +22,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// discoverTimeout limits the discovery of the cluster's APIs at the start.
+// discoverTimeout limits how long the discovery of the cluster's APIs can take at the start.
 const discoverTimeout = 30 * time.Second
 
-// offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. Caches and watches are set up for
-// them once.
+// offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. The operator sets up caches and
+// watches for these APIs only once.
 type offered struct {
 	apis discovery.Offer
 	tls  openshift.TLSProfile
@@ -77,11 +77,11 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 	return profile, nil
 }
 
-// discoverRetries outlasts the restart of an API server: 1 + 2 + 4 + 8 s.
+// discoverRetries returns a backoff that outlasts the restart of an API server: it waits for 1 + 2 + 4 + 8 s.
 func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
 
-// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which it lists them. An empty
-// name stands for all namespaces.
+// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which the operator lists the
+// kinds. An empty name stands for all namespaces.
 func optionalKinds(options Options) []discovery.Kind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
@@ -119,8 +119,9 @@ func (f offered) podMonitors() bool {
 	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
 
-// routes reports whether the cluster serves Routes, or may serve them. A cluster that gives no response about Routes is an OpenShift
-// cluster whose Route server is down. There, an Ingress would lose its Route if the operator changed it as in other clusters.
+// routes reports whether the cluster serves Routes, or may serve them. A cluster that does not report whether it serves Routes is an
+// OpenShift cluster whose Route server is down. In such a cluster, an Ingress would lose its Route if the operator changed the Ingress in
+// the same way as in other clusters.
 func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
 // tlsOfEchoes returns the TLS profile that the cluster requires for HTTPS in the echo servers.
@@ -134,7 +135,7 @@ func (f offered) watched() caches.Watched {
 	return caches.Watched{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
 }
 
-// watchAPIs returns a watch that queries the APIs that Echoes require.
+// watchAPIs returns a watch that asks the cluster about the APIs that Echoes require.
 func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, times discovery.Times) *discovery.Watch {
 	return &discovery.Watch{
 		Changes:  discovery.Changes{Times: times, Began: time.Now(), Start: o.offered.apis},
@@ -152,7 +153,7 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 	}
 }
 
-// requiredAPIs returns a function that reports whether Echoes require a kind. Until the caches are filled, it reports false.
+// requiredAPIs returns a function that reports whether Echoes require a kind. Until the caches are filled, the function returns false.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
@@ -162,7 +163,7 @@ func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 		return slices.ContainsFunc(list.Items, func(echo v1.Echo) bool { return by(&echo) })
 	}
 	gateways, monitors := used(children.HasGateway), used(desired.HasMonitoring)
-	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // no cluster starts to serve Routes later
+	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // a cluster does not start to serve Routes later
 	routes := routesUnknown && used(children.HasIngress)
 	return func(kind discovery.Kind) bool {
 		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind() ||

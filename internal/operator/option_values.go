@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// clean cleans all text settings.
+// clean calls commandline.Clean for all text settings.
 func (o *Options) clean() {
 	texts := []*string{&o.MetricsAddress, &o.MetricsCertPath, &o.ProbeAddress, &o.LeaderElectionNamespace}
 	for _, each := range o.settings() {
@@ -24,8 +24,8 @@ func (o *Options) clean() {
 	}
 }
 
-// parseNamespaces returns the names in a list, or none for all namespaces. It rejects a list that contains only separators. Such a list may
-// come from a template without values, and must not make the operator watch all namespaces.
+// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. It rejects a list that contains only
+// separators. Such a list may come from a template without values, and must not make the operator watch all namespaces.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -52,8 +52,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. It also rejects empty addresses. With
-// those, controller-runtime would use a default for the metrics, and would serve no probes.
+// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. It also rejects empty addresses. With an
+// empty address, controller-runtime would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
@@ -74,7 +74,7 @@ func (o *Options) checkAddresses() error {
 // disabled is the address that disables an endpoint.
 const disabled = "0"
 
-// checkImage rejects an image that no container runtime can pull, because every Echo would fail with it.
+// checkImage rejects an image that no container runtime can pull, because every Echo would fail with such an image.
 func checkImage(name, image string) error {
 	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)

@@ -25,14 +25,15 @@ const (
 	defaultMaxReplicas = "20"
 	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another standard.
 	defaultPodSecurity = "baseline"
-	// checkOwnURLs and checkAnyURLs are the values of CHECK_URLS.
+	// checkOwnURLs and checkAnyURLs are the valid values of CHECK_URLS.
 	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
-	// mostVerbose is the highest log level: from 8 on, client-go logs the bodies of requests and responses, including the environment
-	// variables of Echoes.
+	// mostVerbose is the highest allowed log level: at level 8 and above, client-go logs the bodies of requests and responses, including the
+	// environment variables of Echoes.
 	mostVerbose = 7
-	// logLevelFlag is the flag of controller-runtime's logger, and logLevelVariable is its environment variable.
+	// logLevelFlag is the flag that sets the level of controller-runtime's logger, and logLevelVariable is the corresponding environment
+	// variable.
 	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
 )
 
@@ -40,35 +41,35 @@ const (
 type Options struct {
 	// Version is the version of the operator.
 	Version string
-	// MetricsAddress is the address at which metrics and the status API are served, or "0" for none.
+	// MetricsAddress is the address at which metrics and the status API are served, or "0" to disable both.
 	MetricsAddress string
 	// Metrics is the registry to which the operator adds its own metrics. Only metrics in controller-runtime's registry are served.
 	Metrics prometheus.Registerer
-	// MetricsCertPath is the directory with the certificate for MetricsAddress, or empty for a self-signed one.
+	// MetricsCertPath is the directory that contains the certificate for MetricsAddress, or empty for a self-signed certificate.
 	MetricsCertPath string
-	// ProbeAddress is the address at which probes are served, or "0" for none.
+	// ProbeAddress is the address at which probes are served, or "0" to disable them.
 	ProbeAddress            string
 	LeaderElect             bool
 	LeaderElectionNamespace string
-	// Namespaces are the namespaces to watch, or empty for all.
+	// Namespaces lists the namespaces to watch. If it is empty, all namespaces are watched.
 	Namespaces []string
-	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty without OLM.
+	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty if OLM did not install it.
 	CSV    string
 	Images children.Images
 	Policy policy.Policy
 	Log    zap.Options
 	// Discovery determines when the operator asks the cluster again about APIs that Echoes require.
 	Discovery discovery.Times
-	// Traces is true if spans are sent. Only environment variables configure tracing, as OpenTelemetry specifies.
+	// Traces is true if spans are sent. Tracing is configured only with environment variables, as OpenTelemetry specifies.
 	Traces bool
 
-	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given
+	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // the values as given
 
-	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
+	// missing holds the rights that are missing in Namespaces. Namespaces in which rights are missing are not watched.
 	missing missingRights
 }
 
-// setting is a flag that can also be set by an environment variable.
+// setting is a flag that can also be set with an environment variable.
 type setting struct {
 	value                     *string
 	flag, environment, preset string
@@ -93,7 +94,7 @@ func (o *Options) settings() []setting {
 	}
 }
 
-// AddFlags adds the operator's flags. A flag that is not given takes its value from its environment variable, if it has one.
+// AddFlags adds the operator's flags. If a flag is not given, its value comes from the corresponding environment variable, if there is one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
 		"address to serve metrics and the status API on over HTTPS, or 0 to disable")
@@ -112,13 +113,13 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
 	libraries.VisitAll(func(f *flag.Flag) {
-		if f.Name != logLevelFlag { // the logger would read 257 as 1
+		if f.Name != logLevelFlag { // the logger would interpret 257 as 1
 			flags.AddGoFlag(f)
 		}
 	})
 }
 
-// Complete checks the settings after the flags were parsed. Its errors name the setting and its valid values.
+// Complete checks the settings after the flags have been parsed. The error names the setting and its valid values.
 func (o *Options) Complete() error {
 	o.clean()
 	if o.Images.EchoServer == "" {
@@ -143,7 +144,7 @@ func (o *Options) Complete() error {
 		checkImage("RELATED_IMAGE_PATHCHECK", o.Images.PathCheck), o.checkLease(), o.completeLogLevel())
 }
 
-// completeLogLevel parses the level, and rejects one that would log the content of objects.
+// completeLogLevel parses the level, and rejects a level at which the content of objects would be logged.
 func (o *Options) completeLogLevel() error {
 	number, err := strconv.Atoi(o.level)
 	isValid := err != nil || number >= 1 && number <= mostVerbose
@@ -159,7 +160,7 @@ func (o *Options) completeLogLevel() error {
 	return nil
 }
 
-// logLevel returns the configured log level, or the default of the log mode.
+// logLevel returns the configured log level, or the default level for the log mode.
 func (o *Options) logLevel() zapcore.Level {
 	switch {
 	case o.Log.Level != nil:

@@ -10,10 +10,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// spelling is an unusual text of a setting. It means the same as another text, or is rejected with a reason.
+// spelling is an unusual text for the value of a setting. It has the same meaning as another text, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each flag: a usual value other than the default, and unusual texts.
+// spellings returns, for each flag, a usual value other than the default, and unusual texts for values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -56,11 +56,11 @@ func spellings() map[string]struct {
 		"zap-encoder":          {"console", []spelling{{text: "Console", same: "console"}, {text: "text", refused: "invalid argument"}}},
 		"zap-stacktrace-level": {"panic", []spelling{{text: "Panic", same: "panic"}, {text: "warn", refused: "invalid argument"}}},
 		"zap-time-encoding":    {"rfc3339", []spelling{{text: "RFC3339", same: "rfc3339"}, {text: "unix", refused: "invalid argument"}}},
-		"kubeconfig":           {"", nil}, // a controller-runtime flag; with an invalid path, the start fails
+		"kubeconfig":           {"", nil}, // a controller-runtime flag; the operator does not start if the path is invalid
 	}
 }
 
-// parseSpelling parses one setting, from its variable, or from its flag if the variable is empty.
+// parseSpelling parses one setting from an environment variable, or from a flag if no variable is named.
 func parseSpelling(flagName, variable, text string) (string, error) {
 	environment := map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i:1"}
 	o, flags, arguments := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), []string{}
@@ -83,7 +83,7 @@ func parseSpelling(flagName, variable, text string) (string, error) {
 		o.Log.Development, o.Log.NewEncoder != nil, stack, o.Log.TimeEncoder != nil), err
 }
 
-// TestSpellings checks that each unusual text of a setting is rejected or means the same as its usual text.
+// TestSpellings checks that each unusual text for a setting's value is rejected or has the same meaning as the usual text.
 func TestSpellings(t *testing.T) {
 	o, flags, variables := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), map[string]string{}
 	o.AddFlags(flags, func(string) string { return "" })

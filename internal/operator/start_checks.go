@@ -16,17 +16,17 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout limits each request at the start that asks which APIs the cluster serves and what the operator may do.
+// startCheckTimeout limits each startup request that asks which APIs the cluster serves and what the operator is allowed to do.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the cluster to work on, after the cluster's API server has confirmed that it serves an API. Its
-// errors explain how to fix the problem.
+// FindCluster returns the configuration of the cluster on which the operator works, after the API server has confirmed that it serves an
+// API. The error explains how to fix the problem.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
 	}
-	// The default is the name of the executable, which the API server would record as the field manager.
+	// The default user agent is the name of the executable, which the API server would record as the field manager.
 	cluster.UserAgent = fmt.Sprintf("echo-operator/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
 	return cluster, checkCluster(ctx, cluster, api)
 }

@@ -16,28 +16,28 @@ import (
 const (
 	// askPeriod is the interval at which the operator asks about its rights while it cannot watch a namespace.
 	askPeriod = 30 * time.Second
-	// fillTimeout is how long the caches may take to receive all objects.
+	// fillTimeout is the maximum time that the caches may take to receive all objects.
 	fillTimeout = 2 * time.Minute
 )
 
 // supervisor ends the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
 // or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
-	// namespaces are the namespaces to watch, or empty for all.
+	// namespaces lists the namespaces to watch. If it is empty, all namespaces are watched.
 	namespaces []string
 	// missing holds the rights that were missing at the start.
 	missing missingRights
 	ask     askRights
 	// pending returns the caches that have not received all objects yet.
 	pending func() []string
-	// apis asks about the APIs that not every cluster serves.
+	// apis asks the cluster about the APIs that not every cluster serves.
 	apis *discovery.Watch
 	// tlsChanged is closed when the TLS profile of the cluster changes.
 	tlsChanged chan struct{}
 	log        logr.Logger
 }
 
-// run returns when the process should end. A nil error means a clean end.
+// run blocks until the process should end. A nil error means that the process should end without an error.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.NewTicker(askPeriod)
 	defer rights.Stop()
@@ -67,8 +67,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end, because the accessible namespaces have changed, or because the caches are still not
-// filled after a time. It asks about rights only while a namespace is not watched or a cache is not filled.
+// checkCaches reports whether the process should end because the accessible namespaces have changed or because the caches are still not
+// filled after fillTimeout. It asks about rights only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {
@@ -85,7 +85,7 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 			fillTimeout, strings.Join(pending, ", "))
 }
 
-// changed reports whether a restart would change the watched namespaces. It ignores errors, because it is called again.
+// changed reports whether a restart would change the watched namespaces. It ignores errors, because it will be called again.
 func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	asked := s.namespaces
 	if filled { // watched namespaces are served until the process ends, even if the rights in them change

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
-// scenario is the state that a supervisor finds. Its functions receive the time since the start.
+// scenario is the state of the cluster and the caches that a supervisor finds. Its functions receive the time since the start.
 type scenario struct {
 	namespaces []string
 	missing    missingRights
@@ -45,7 +45,7 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 	}
 }
 
-// unrequired returns a watch that asks about no API.
+// unrequired returns a watch that does not ask about any API.
 func unrequired(began time.Time) *discovery.Watch {
 	return &discovery.Watch{
 		Changes:  discovery.Changes{Times: discovery.DefaultTimes(), Began: began},
@@ -115,7 +115,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// waitingManager is a manager whose caches are filled after 3 s. It reports when its context ended.
+// waitingManager is a manager whose caches are filled after 3 s. It records the time when its context ended.
 type waitingManager struct {
 	manager.Manager
 	synced caches.Synced

@@ -1,7 +1,7 @@
 // Package pathverdict defines the result that a check reports to the operator.
 //
-// The check's container writes it as its termination message, which requires neither a network path to the operator nor a permission. The
-// operator trusts nothing in a verdict, because any pod can write one.
+// The check's container writes the result as its termination message, which requires neither a network path to the operator nor a
+// permission. The operator trusts nothing in a verdict, because any pod can write one.
 package pathverdict
 
 import (
@@ -15,26 +15,26 @@ import (
 const (
 	// maxSize is the maximum size of a verdict, in bytes: a kubelet keeps the last 4,096 bytes of a termination message.
 	maxSize = 4000
-	// maxRead is the maximum size of a message that is read.
+	// maxRead is the maximum size of a termination message that Decode reads, in bytes.
 	maxRead = 4096
-	// MaxName, MaxValue and MaxText are the maximum lengths of a fact's name, of its value, and of other texts, in bytes.
+	// MaxName, MaxValue and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other texts.
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
-// Verdict has no latencies, identifiers or addresses from DNS, so that two verdicts on the same path are equal.
+// Verdict contains no latencies, identifiers or addresses from DNS, so that two verdicts on the same path are equal.
 type Verdict struct {
 	// Problem is the reason why there are no facts: no Echo has responded.
 	Problem string `json:"problem,omitempty"`
-	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS gave an error.
+	// Silent names the part of the path that gave no response at all. Silent is empty if the URL gave a response, or if DNS returned an error.
 	Silent Silence `json:"silent,omitempty"`
-	// Address is the host and port to which the URL leads. It is set if Silent is set.
+	// Address is the host and port to which the URL leads. Address is set if Silent is set.
 	Address string `json:"address,omitempty"`
 	// Facts is the number of facts that were found.
 	Facts int `json:"facts"`
-	// Failed are the expectations that are not met.
+	// Failed holds the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
-	// Unfinished is the reason why not everything was examined, such as DeadlinePassed, if another run may examine the rest. It is empty
-	// otherwise.
+	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
+	// rest.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type Silence string
 const (
 	// SilentURL means that the URL was silent, but the Echo's own Service responded or was not tried.
 	SilentURL Silence = "url"
-	// SilentAll means that the Echo's own Service was silent, too.
+	// SilentAll means that both the URL and the Echo's own Service were silent.
 	SilentAll Silence = "all"
 	// SilentResolver means that the DNS resolver was silent.
 	SilentResolver Silence = "resolver"
@@ -57,10 +57,11 @@ type Unmet struct {
 	Got  string `json:"got,omitempty"`
 }
 
-// DeadlinePassed is the reason why facts were not tested when the run had to end.
+// DeadlinePassed is the reason why the run ended before all facts were tested.
 const DeadlinePassed = "the deadline of the run has passed"
 
-// Encode returns a verdict as JSON of at most 4,000 bytes. If the JSON would be longer, Encode drops the last expectations.
+// Encode returns a verdict as JSON of at most 4,000 bytes. If the JSON would be longer, Encode drops failed expectations from the end of
+// the list.
 func (v Verdict) Encode() []byte {
 	for {
 		data, err := json.Marshal(v)
@@ -74,11 +75,11 @@ func (v Verdict) Encode() []byte {
 var (
 	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
 	printable  = regexp.MustCompile(`^[ -~]*$`)
-	// address matches texts without blanks and quotation marks, so that an address cannot pass as a sentence in a message.
+	// address matches texts without spaces or quotation marks, so that an address cannot look like a sentence in a message.
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 
-// Decode reads a verdict from a termination message. Its error says why the verdict is invalid.
+// Decode reads a verdict from a termination message. The error says why the verdict is invalid.
 func Decode(message string) (Verdict, error) {
 	var v Verdict
 	if len(message) > maxRead {

@@ -19,7 +19,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 
 func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	v := Verdict{Facts: 64, Problem: strings.Repeat("<", MaxText)}
-	for i := range 64 { // that many are allowed
+	for i := range 64 { // the maximum number of expectations
 		v.Failed = append(v.Failed,
 			Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", MaxName-2), i), Want: strings.Repeat("a", MaxValue), Got: "b"})
 	}

@@ -1,4 +1,4 @@
-// Package proof lets an echo server prove to a client that it is an Echo, and which Echo it is.
+// Package proof lets an echo server prove to a client that the server is an Echo, and which Echo it is.
 //
 // The client sends a nonce, and the echo server responds with a digest of the nonce. The digest does not reveal the Echo's name to a client
 // that does not know the name.
@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// RequestHeader is the header with which a request asks for a proof.
+	// RequestHeader is the request header that asks for a proof.
 	RequestHeader = "Echo-Check"
-	// ResponseHeader is the header with which a response gives the proof.
+	// ResponseHeader is the response header that contains the proof.
 	ResponseHeader = "Echo-Proof"
 
 	minNonce, maxNonce = 16, 64
 	byClient, byServer = "client", "server"
 )
 
-// Echo names an Echo. The zero value stands for any Echo.
+// Echo identifies an Echo by its namespace and name. The zero value stands for any Echo.
 type Echo struct{ Namespace, Name string }
 
-// digest returns a value that only a party that knows the names and the nonce can compute. The role prevents a server from returning a
-// client's digest as a proof.
+// digest returns a value that can be computed only with the names and the nonce. The role prevents a server from returning a client's
+// digest as a proof.
 func (e Echo) digest(role, nonce string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"echo-proof", role, nonce, e.Namespace, e.Name}, "\n")))
 	return hex.EncodeToString(sum[:])
@@ -40,8 +40,8 @@ func (e Echo) Ask(nonce string) string {
 	return nonce + "." + e.digest(byClient, nonce)
 }
 
-// Respond returns the nonce in a value of RequestHeader, and an Echo's proof. If the client knows the Echo's name, the proof shows that it
-// is this Echo. Otherwise, the proof shows only that it is an Echo. Respond returns no proof if the value is invalid.
+// Respond returns the nonce from a value of RequestHeader, and an Echo's proof. If the client knows the Echo's name, the proof shows that
+// this Echo responded. Otherwise, the proof shows only that an Echo responded. Respond returns no proof if the value is invalid.
 func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 	nonce, known, _ := strings.Cut(value, ".")
 	if len(nonce) < minNonce || len(nonce) > maxNonce || strings.Trim(nonce, "0123456789abcdef") != "" {
@@ -53,7 +53,7 @@ func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 	return nonce, e.digest(byServer, nonce), true
 }
 
-// Value returns the value of ResponseHeader: a proof, and how many requests with its nonce the server has received.
+// Value returns the value of ResponseHeader: a proof, and the number of requests with the same nonce that the server has received.
 func Value(proof string, attempt int) string { return proof + "; attempt=" + strconv.Itoa(attempt) }
 
 // Verify reports whether a value of ResponseHeader proves that the Echo, or any Echo for the zero value, received the nonce. attempt is the

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// patience is how long a test waits for a state, and period is how often it polls.
+	// patience is how long a test waits for a state, and period is the time between two polls.
 	patience, period = 90 * time.Second, 500 * time.Millisecond
-	// prefix starts the names of all Echoes that the tests create.
+	// The names of all Echoes that the tests create start with prefix.
 	prefix = "scorecard-"
 )
 
@@ -33,7 +33,7 @@ type cluster struct {
 	client.Client
 	// namespace is the namespace in which the test creates Echoes.
 	namespace string
-	// log is the test's log.
+	// log holds the log output of the test.
 	log strings.Builder
 }
 

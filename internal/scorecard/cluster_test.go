@@ -42,7 +42,7 @@ func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
 	}
 }
 
-// TestRemoveGoesOn checks that remove deletes the other Echoes even if it cannot delete one, or the test was canceled.
+// TestRemoveGoesOn checks that remove deletes the other Echoes even if it cannot delete one of them or if the test was canceled.
 func TestRemoveGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}
@@ -81,7 +81,7 @@ func TestPodsOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFailEndATest checks that a test does not pass if its requests fail, and leaves no Echo.
+// TestRequestsThatFailEndATest checks that a test does not pass if its requests fail, and that it leaves no Echo behind.
 func TestRequestsThatFailEndATest(t *testing.T) {
 	for request, tests := range map[string]string{
 		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",

@@ -1,2 +1,2 @@
-// Package scorecard holds the scorecard tests of the bundle and of the operator that the bundle installs.
+// Package scorecard contains the scorecard tests for the bundle and for the operator that the bundle installs.
 package scorecard

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// examples tests that every example in the bundle is accepted, becomes Ready, and can be deleted.
+// examples tests that the API server accepts every example in the bundle, and that each example becomes Ready and can be deleted.
 func (c *cluster) examples(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	all, err := b.Examples()
 	if err != nil {

@@ -60,7 +60,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestExamplesAreMadeStrictly checks that an unknown field is rejected, and that the namespace is the one to which the test may write.
+// TestExamplesAreMadeStrictly checks that unknown fields are rejected, and that examples are created in the namespace to which the test may
+// write.
 func TestExamplesAreMadeStrictly(t *testing.T) {
 	w := newWorld(t)
 	if problems, err := w.examples(t.Context(), withExamples(t, twoExamples)); err != nil || len(problems) > 0 {

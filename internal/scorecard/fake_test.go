@@ -25,16 +25,16 @@ var errInjected = errors.New("injected")
 // world is a fake API server with an operator that makes each new Echo Ready immediately.
 type world struct {
 	*cluster
-	// fail holds the errors of requests, by verb and kind, such as "get Echo".
+	// fail holds the errors that requests return, by verb and kind, such as "get Echo".
 	fail map[string]error
-	// requests are the requests so far, by verb and kind.
+	// requests records the requests so far, by verb and kind.
 	requests map[string]bool
 	// allowed is the response to a SubjectAccessReview.
 	allowed func(authorizationv1.SubjectAccessReviewSpec) bool
-	// ready makes every new Echo Ready, with a copy of pod, unless pod is nil.
+	// If ready is true, every new Echo becomes Ready, and gets a copy of pod unless pod is nil.
 	ready bool
 	pod   *corev1.Pod
-	// made holds the created objects, and validation is the field validation of the last created object.
+	// made holds the created objects, and validation is the field validation that the last create request asked for.
 	made       []client.Object
 	validation string
 }

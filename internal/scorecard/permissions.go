@@ -38,14 +38,15 @@ func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, e
 	return problems, nil
 }
 
-// check is a permission in a namespace, or in all namespaces if namespace is empty. The bundle lists it, or it is dangerous.
+// check is a permission in a namespace, or in all namespaces if namespace is empty. The permission is either listed in the bundle or
+// dangerous.
 type check struct {
 	namespace  string
 	permission bundle.Permission
 	isListed   bool
 }
 
-// checksOf returns the checks of an operator that runs in the namespace own and watches the namespace other.
+// checksOf returns the permission checks for an operator that runs in the namespace own and watches the namespace other.
 func checksOf(b bundle.Bundle, own, other string) []check {
 	var all []check
 	for _, p := range bundle.Listed(b.CSV.Spec.Install.Spec.Permissions[0].Rules) {
@@ -75,8 +76,8 @@ func (c check) review(namespace, account string) *authorizationv1.SubjectAccessR
 	}}
 }
 
-// dangerous returns rules with which an attacker who controls the operator could control the cluster. The right to create pods is not among
-// them: it gives no more control than the right to create Deployments, which the operator needs.
+// dangerous returns rules that would let an attacker who controls the operator take control of the cluster. The right to create pods is not
+// included, because it gives no more control than the right to create Deployments, which the operator needs.
 func dangerous() []rbacv1.PolicyRule {
 	rule := func(group, resources, verbs string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs)}

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// restricted tests that the pods of the operator and of an Echo with defaults comply with the restricted Pod Security Standard, with
-// OpenShift's additional requirements, and with best practices.
+// restricted tests the pods of the operator and of an Echo with defaults. They must comply with the restricted Pod Security Standard,
+// OpenShift's additional requirements, and best practices.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -67,7 +67,7 @@ func podProblems(evaluator policy.Evaluator, pod *corev1.Pod) []string {
 	if result := policy.AggregateCheckResults(evaluator.EvaluatePod(strictest, &pod.ObjectMeta, &pod.Spec)); !result.Allowed {
 		problems = append(problems, "is not restricted: "+result.ForbiddenDetail())
 	}
-	_, isChosen := pod.Annotations["openshift.io/scc"] // OpenShift sets the user itself, and rejects any other
+	_, isChosen := pod.Annotations["openshift.io/scc"] // OpenShift sets the user, and rejects any other user
 	if context := pod.Spec.SecurityContext; !isChosen && context != nil && context.RunAsUser != nil {
 		problems = append(problems, "has a fixed user")
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// TestRestricted checks that the test examines the pods of the operator and of an Echo, and that a problem names its pod.
+// TestRestricted checks that the test examines the pods of the operator and of an Echo, and that each reported problem names its pod.
 func TestRestricted(t *testing.T) {
 	const problem = " container manager can write to its root file system"
 	loose := func(pod *corev1.Pod) { pod.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/descriptors"
 )
 
-// Status is the output that scorecard parses: TestStatus in its API.
+// Status is the output that scorecard parses. It is called TestStatus in scorecard's API.
 type Status struct {
 	Results []Result `json:"results"`
 }
@@ -21,7 +21,8 @@ type Result struct {
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Run runs the test with a name on the bundle in a directory, or on the operator in the cluster. Tests create Echoes in the namespace.
+// Run runs the named test against the bundle in a directory, or against the operator in the cluster. Tests create Echoes in the given
+// namespace.
 func Run(ctx context.Context, name, folder, namespace string) Status {
 	return Status{Results: []Result{run(ctx, name, folder, namespace)}}
 }

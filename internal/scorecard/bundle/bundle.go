@@ -108,7 +108,7 @@ type Schema struct {
 	Items      *Schema
 }
 
-// At returns the schema of a path such as imagePullSecrets[0].name.
+// At returns the schema of the field at a path such as imagePullSecrets[0].name.
 func (s Schema) At(path string) (Schema, bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		name, isItem := strings.CutSuffix(name, "[0]")
@@ -127,8 +127,8 @@ func (s Schema) At(path string) (Schema, bool) {
 	return s, true
 }
 
-// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the only object that the permission
-// applies to, or empty for all objects.
+// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the name of the only object to which
+// the permission applies, or empty for all objects.
 type Permission struct{ Group, Resource, Verb, Name string }
 
 // String returns the verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
@@ -140,7 +140,7 @@ func (p Permission) String() string {
 	return text
 }
 
-// Listed returns the permissions that resource rules grant.
+// Listed returns the permissions that RBAC rules grant on resources.
 func Listed(rules []rbacv1.PolicyRule) []Permission {
 	var all []Permission
 	for _, rule := range rules {

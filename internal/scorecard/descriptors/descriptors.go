@@ -25,7 +25,7 @@ func Problems(b bundle.Bundle) []string {
 	return problems
 }
 
-// part is spec or status: its fields, and the widgets with which the console can show them.
+// part describes either spec or status: the fields, and the widgets with which the console can show these fields.
 type part struct {
 	name    string
 	fields  bundle.Schema

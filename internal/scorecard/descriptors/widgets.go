@@ -15,15 +15,16 @@ const (
 
 // widget describes how the console shows a field.
 type widget struct {
-	// urn is the x-descriptor. If it ends in a colon, an argument follows it.
+	// urn is the x-descriptor. If urn ends with a colon, an argument follows.
 	urn string
-	// types are the supported field types. If there are none, any type is supported.
+	// types are the supported field types. If types is empty, any type is supported.
 	types []string
-	// argument returns the problem with the argument, given the field and all fields of spec or status. It is nil if there is no argument.
+	// argument returns the problem with the argument, given the field and all fields of spec or status. argument is nil if the widget takes no
+	// argument.
 	argument func(all, field bundle.Schema, argument string) string
 }
 
-// find returns the widget of an x-descriptor and its argument.
+// find returns the widget for an x-descriptor, and the x-descriptor's argument.
 func find(widgets []widget, x string) (widget, string, bool) {
 	for _, w := range widgets {
 		argument, ok := strings.CutPrefix(x, w.urn)
@@ -76,7 +77,7 @@ func statusWidgets() []widget {
 	}
 }
 
-// checkValue requires a value that the field can have.
+// checkValue requires that the argument is a value that the field can have.
 func checkValue(_, field bundle.Schema, value string) string {
 	if len(field.Enum) == 0 || slices.Contains(field.Enum, any(value)) {
 		return ""
@@ -84,7 +85,7 @@ func checkValue(_, field bundle.Schema, value string) string {
 	return fmt.Sprintf("has a value that is not one of %v", field.Enum)
 }
 
-// checkKind requires Kind or group:version:Kind, optionally with a selector.
+// checkKind requires the form Kind or group:version:Kind, optionally with a selector.
 func checkKind(_, _ bundle.Schema, kind string) string {
 	kind, _, _ = strings.Cut(kind, "?")
 	if n := strings.Count(kind, ":"); n != 0 && n != 2 || strings.HasSuffix(kind, ":") {
