@@ -17,22 +17,23 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// Failure is the error of a reconcile and what it requires. By default, the reconcile is retried with exponential backoff.
+// Failure describes the error from a reconcile, and how the operator handles the error. By default, the reconcile is retried with
+// exponential backoff.
 type Failure struct {
 	Err error
-	// Reason is the conditions' reason, or nil if the status does not change.
+	// Reason is the reason that the conditions report, or nil if the status does not change.
 	Reason v1.Reason
-	// Transient is true if the failure may go away without an edit or another action on this Echo.
+	// Transient is true if the failure might go away without an edit or another action on this Echo.
 	Transient bool
 	// Tolerated is true if the failure is transient and has not lasted for long, so that the status does not change.
 	Tolerated bool
 	// RetryAfter is the time until the next retry, or zero for exponential backoff.
 	RetryAfter time.Duration
-	// NoRetry is true if a retry is useless until an event arrives.
+	// NoRetry is true if retrying is useless until an event arrives.
 	NoRetry bool
 }
 
-// Periods of failures that are retried at a fixed rate.
+// These are the retry periods for failures that are retried at a fixed rate.
 const (
 	// LookPeriod is how often the operator checks an object that it does not watch, such as a foreign object that has a child's name.
 	LookPeriod = time.Minute
@@ -40,7 +41,7 @@ const (
 	definitionRetry = 2 * time.Second
 )
 
-// Earliest returns the shorter of two times, ignoring a time that is zero.
+// Earliest returns the shorter of two durations, and ignores a duration that is zero.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -48,7 +49,7 @@ func Earliest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Classify returns the failure for an error, and nil for nil.
+// Classify returns the failure for an error, or nil for a nil error.
 func Classify(err error) *Failure {
 	switch {
 	case err == nil:
@@ -59,7 +60,7 @@ func Classify(err error) *Failure {
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
 	case remedy.IsDenied(err):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
-	case apierrors.IsInvalid(err): // retried, because other objects and the version of the API server also decide whether an object is valid
+	case apierrors.IsInvalid(err): // retried, because the validity of an object also depends on other objects and on the API server's version
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
@@ -72,8 +73,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns the error that is retried first among the errors of independent parts of a reconcile. No part therefore has to wait
-// for another. RetriedFirst ignores nil errors, and returns nil if all errors are nil.
+// RetriedFirst returns the error that will be retried first, given the errors from independent parts of a reconcile. As a result, no part
+// has to wait for another part. RetriedFirst ignores nil errors, and returns nil if all errors are nil.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -94,15 +95,16 @@ func (f *Failure) urgency() int {
 	}
 }
 
-// forbidden returns the failure for a 403 response. Only the API server's message distinguishes the cases.
+// forbidden returns the failure for a 403 response. Only the API server's message distinguishes the causes of a 403 response.
 func forbidden(err error) *Failure {
-	if strings.Contains(err.Error(), "while custom resource definition is terminating") { // of a route; the watch reports when it is gone
+	// This happens only for the kinds of routes. Their watch reports when the definition is gone.
+	if strings.Contains(err.Error(), "while custom resource definition is terminating") {
 		return &Failure{Err: err, RetryAfter: definitionRetry}
 	}
 	return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 }
 
-// Silent reports whether a failure leaves the status unchanged. It is false for nil.
+// Silent reports whether a failure leaves the status unchanged. Silent returns false for a nil failure.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
 // NameWasTaken reports whether an Echo's status shows that another object has a child's name.

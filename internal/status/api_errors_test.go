@@ -59,7 +59,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// coded returns an API server response with a code.
+// coded returns an error from the API server with the given status code.
 func coded(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }

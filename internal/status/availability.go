@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Values that the Deployment controller writes into a Deployment: k8s.io/kubernetes/pkg/controller/deployment/util.
+// These are values that the Deployment controller writes to a Deployment: see k8s.io/kubernetes/pkg/controller/deployment/util.
 const (
 	revisionAnnotation         = "deployment.kubernetes.io/revision"
 	deploymentRolledOut        = "NewReplicaSetAvailable"
@@ -27,7 +27,7 @@ type availability struct {
 	updated, available int32
 	// ready is true if all pods are updated and available, and no other pods remain.
 	ready bool
-	// progressing is true while a change is being rolled out, and first is true if it is the first rollout.
+	// progressing is true while a change is being rolled out, and first is true if this is the first rollout.
 	progressing, first bool
 	// overdue is true if there has been no progress for longer than the progress deadline.
 	overdue bool
@@ -48,7 +48,8 @@ func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now
 	}
 }
 
-// counts returns how many pods are ready, as a sentence. Unless the message names a cause, the sentence mentions a rollout in progress.
+// counts returns a sentence that states how many pods are ready. Unless the message names a cause, the sentence mentions a rollout in
+// progress.
 func (a availability) counts(hasCause bool) string {
 	switch rolling := a.progressing && !a.ready; {
 	case a.ready && a.want == 0:
@@ -67,7 +68,7 @@ func (a availability) counts(hasCause bool) string {
 // isStuck reports whether pods have been missing for longer than the deadline although nothing is being rolled out.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
-// rollout returns the progress of a rollout, as a sentence.
+// rollout returns a sentence that describes the progress of a rollout.
 func (a availability) rollout() string {
 	switch {
 	case a.ready:
@@ -83,7 +84,7 @@ func (a availability) rollout() string {
 	}
 }
 
-// problem returns the problem that the pod counts alone reveal, or the zero value if there is none.
+// problem returns the problem that the pod counts reveal on their own, or the zero value if there is none.
 func (a availability) problem() message.Problem {
 	if !a.isStuck() {
 		return message.Problem{}
@@ -92,7 +93,7 @@ func (a availability) problem() message.Problem {
 		Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 }
 
-// phase returns the phase that results from pods and causes.
+// phase returns the phase that results from the state of the pods and from the causes.
 func (a availability) phase(why causes) string {
 	switch {
 	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
@@ -108,8 +109,8 @@ func (a availability) phase(why causes) string {
 	}
 }
 
-// readiness returns the Ready condition and the reason of the event that reports it. A cause changes why an Echo is not ready, but does not
-// hide whether a change is being rolled out.
+// readiness returns the Ready condition, and the reason for the event that reports this condition. A cause changes the reason why an Echo
+// is not ready, but does not hide whether a change is being rolled out.
 func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
 	switch {
 	case a.ready && a.want == 0:
@@ -141,7 +142,7 @@ func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
 	}
 }
 
-// degradation returns the Degraded condition. A cause does not hide that the deadline has passed.
+// degradation returns the Degraded condition. The condition reports that the deadline has passed even if there is a cause.
 func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
 	switch {
 	case a.isStuck():
@@ -179,7 +180,7 @@ func progressing(d *appsv1.Deployment, before *v1.EchoStatus, isOverdue bool) bo
 	return meta.IsStatusConditionTrue(before.Conditions, v1.ConditionProgressing) && !isOverdue
 }
 
-// rolling reports whether the Deployment controller has work left.
+// rolling reports whether the Deployment controller still has work to do.
 func rolling(d *appsv1.Deployment) bool {
 	if !d.DeletionTimestamp.IsZero() || d.Generation > d.Status.ObservedGeneration || d.Status.Replicas != d.Status.UpdatedReplicas {
 		return true
@@ -188,7 +189,7 @@ func rolling(d *appsv1.Deployment) bool {
 	return condition == nil || condition.Reason != deploymentRolledOut
 }
 
-// firstRollout reports whether a Deployment has never had all its pods.
+// firstRollout reports whether a Deployment has never had all of its pods.
 func firstRollout(d *appsv1.Deployment) bool {
 	if revision := d.Annotations[revisionAnnotation]; revision != "" && revision != "1" {
 		return false
@@ -197,8 +198,8 @@ func firstRollout(d *appsv1.Deployment) bool {
 	return condition == nil || condition.Reason != deploymentRolledOut
 }
 
-// overdue reports whether pods have been missing for longer than the progress deadline. The Deployment controller determines that during a
-// rollout, and the operator determines it afterwards.
+// overdue reports whether pods have been missing for longer than the progress deadline. During a rollout, the Deployment controller
+// determines whether the deadline has passed. After the rollout, the operator determines this.
 func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)
@@ -207,15 +208,15 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
-// staysOverdue reports whether the previous status shows that the deadline was exceeded. That state lasts until the pods are ready or a
-// rollout begins: when the deadline passes, Progressing becomes False, which restarts missingSince. Only the reason distinguishes this
-// state from a failed reconcile, which also makes an Echo degraded.
+// staysOverdue reports whether the previous status shows that the deadline was exceeded. The previous status is required, because
+// Progressing becomes False when the deadline passes, which restarts missingSince. The Echo stays overdue until the pods are ready or a
+// rollout begins. Only the reason distinguishes this state from a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns the time until an Echo may become overdue, or zero if it cannot or already is.
+// untilOverdue returns the time until an Echo can become overdue, or zero if the Echo cannot become overdue or is already overdue.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
 	if since.IsZero() || staysOverdue(status) {
@@ -224,7 +225,7 @@ func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	return max(desired.ProgressDeadline-now.Sub(since), 0)
 }
 
-// missingSince returns the time at which pods last went missing or a change began, and the zero time if the Echo is ready.
+// missingSince returns the time at which pods last went missing or a change began, or the zero time if the Echo is ready.
 func missingSince(status *v1.EchoStatus) time.Time {
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
 	progressing := meta.FindStatusCondition(status.Conditions, v1.ConditionProgressing)

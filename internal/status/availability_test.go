@@ -20,7 +20,7 @@ func TestUntilOverdue(t *testing.T) {
 			1, now.Add(-time.Minute))
 		return s
 	}
-	rolledOut := status(no, no, other) // Ready went first; the rollout ended half a minute later, with a pod missing
+	rolledOut := status(no, no, other) // Ready changed first; the rollout ended half a minute later with a pod missing
 	meta.SetStatusCondition(&rolledOut.Conditions,
 		metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
 	for name, c := range map[string]struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// failedPodWindow is how much older than the newest pod a failed pod may be and still count as a cause. An eviction long ago explains
-// nothing, but a series of pods that fail immediately does.
+// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An eviction long ago does not explain why
+// pods are missing, but a series of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
 // cause explains why pods are missing, and what to do about it. The zero value means that the cause is unknown.
@@ -26,13 +26,13 @@ type cause struct {
 	problem message.Problem
 	// warning is true if the phase is Warning even while a change is being rolled out.
 	warning bool
-	// lasting is true if the cause remains until a user acts. The Echo is then degraded.
+	// lasting is true if the cause remains until a user acts. In this case, the Echo is degraded.
 	lasting bool
 	// unclear is true if only the previous status shows whether the cause is lasting.
 	unclear bool
 }
 
-// resolveFrom returns the cause. If the cause is unclear, it takes lasting from the previous status.
+// resolveFrom returns a cause that is no longer unclear. If the cause was unclear, lasting comes from the previous status.
 func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	if c.unclear {
 		degraded := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
@@ -58,8 +58,8 @@ func causeOf(seen Observation) cause {
 	return cause{}
 }
 
-// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide this cause, because the node requires
-// attention.
+// nodeCause returns the reason why a pod is not ready if its node is the cause. A rollout does not hide this cause, because the node
+// requires attention.
 func nodeCause(pod *corev1.Pod, node Node) cause {
 	if state := PodState(pod); state == podReady || state == podTerminating || !explainsPods(node.Problems) {
 		return cause{}
@@ -74,7 +74,7 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 	}
 }
 
-// pauseCause returns why a change is not rolled out if the Deployment is paused.
+// pauseCause returns the cause for a change that is not rolled out because the Deployment is paused.
 func pauseCause(d *appsv1.Deployment) cause {
 	if !d.Spec.Paused || !rolling(d) {
 		return cause{}
@@ -84,7 +84,7 @@ func pauseCause(d *appsv1.Deployment) cause {
 			"Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}}
 }
 
-// creationCause returns why the API server accepts no more pods.
+// creationCause returns the reason why the API server accepts no more pods.
 func creationCause(d *appsv1.Deployment) cause {
 	for _, c := range d.Status.Conditions {
 		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
@@ -96,7 +96,7 @@ func creationCause(d *appsv1.Deployment) cause {
 		if account := missingServiceAccount(c.Message); account != "" {
 			return serviceAccountCause(d, account)
 		}
-		words := c.Message // begins with the name of a pod that was never created
+		words := c.Message // the message begins with the name of a pod that was never created
 		if _, why, found := strings.Cut(words, " is forbidden: "); found {
 			words = why
 		}
@@ -106,15 +106,15 @@ func creationCause(d *appsv1.Deployment) cause {
 	return cause{}
 }
 
-// defaultServiceAccount is the ServiceAccount of pods that name none.
+// defaultServiceAccount is the ServiceAccount of pods that do not name one.
 const defaultServiceAccount = "default"
 
 // adviceOnServiceAccount is the advice for a ServiceAccount that does not exist.
 const adviceOnServiceAccount = "Create it, or change spec.serviceAccountName."
 
-// missingServiceAccount returns the name of the ServiceAccount without which the API server rejects a pod
-// (k8s.io/kubernetes/plugin/pkg/admission/serviceaccount). It is empty if the pod is rejected for another reason. The default
-// ServiceAccount does not count, because a controller soon creates it in a new namespace.
+// missingServiceAccount returns the name of the ServiceAccount whose absence makes the API server reject a pod
+// (k8s.io/kubernetes/plugin/pkg/admission/serviceaccount). The name is empty if the API server rejects the pod for another reason. The
+// default ServiceAccount is ignored, because a controller soon creates it in a new namespace.
 func missingServiceAccount(message string) string {
 	_, why, found := strings.Cut(message, "error looking up service account ")
 	_, why, quoted := strings.Cut(why, `serviceaccount "`)
@@ -125,8 +125,8 @@ func missingServiceAccount(message string) string {
 	return name
 }
 
-// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. Creating the
-// ServiceAccount later does not make Kubernetes retry earlier.
+// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. If the ServiceAccount
+// is created later, Kubernetes does not retry any earlier.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
 	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
 		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),

@@ -22,7 +22,7 @@ func podWith(t *testing.T, name, status string) corev1.Pod {
 	return pod
 }
 
-// containerWaits returns the status of a pod whose container waits.
+// containerWaits returns the status of a pod whose container is waiting.
 func containerWaits(reason, message string) string {
 	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message +
 		`"}}}]}`
@@ -31,7 +31,7 @@ func containerWaits(reason, message string) string {
 // whole returns a problem in the form that flat produces.
 func whole(text string) message.Problem { return message.Problem{Text: text} }
 
-// flat returns a cause whose problem is one text.
+// flat returns a cause whose problem is combined into one text.
 func flat(c cause) cause {
 	c.problem = whole(c.problem.String())
 	return c
@@ -242,8 +242,8 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// TestABackOffWithoutItsCauseChangesNothing covers kubelets before 1.31, which alternate between the reason why an image cannot be pulled
-// and a bare back-off message.
+// TestABackOffWithoutItsCauseChangesNothing covers kubelets before version 1.31. They alternate between the reason why an image cannot be
+// pulled and a back-off message without a reason.
 func TestABackOffWithoutItsCauseChangesNothing(t *testing.T) {
 	degraded := func(status metav1.ConditionStatus, reason v1.Reason) *v1.EchoStatus {
 		return &v1.EchoStatus{Conditions: []metav1.Condition{{Type: v1.ConditionDegraded, Status: status, Reason: reason.String()}}}

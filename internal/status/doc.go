@@ -1,4 +1,4 @@
-// Package status determines the outcome of a reconcile of an Echo: its status, its events, and how to handle an error.
+// Package status determines the outcome of reconciling an Echo: the Echo's status, its events, and how to handle an error.
 //
-// Its functions are pure: they take what the reconcile observed and return values, but send no requests.
+// The functions in this package are pure: they take the reconcile's observations and return values, and send no requests.
 package status

@@ -16,13 +16,13 @@ type Report struct {
 	Status v1.EchoStatus
 	// Transitions are the changes since the previous status, to report as events once Status is written.
 	Transitions []Transition
-	// Silent is true if the status does not change and nothing is reported.
+	// Silent is true if the status does not change and no event is reported.
 	Silent bool
 	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile on an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status
+// Evaluate returns the report about a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status
 // unchanged and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
@@ -38,8 +38,8 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	}
 }
 
-// next returns the time until the next reconcile of an Echo if no event arrives earlier, or zero if only an event can change its status. A
-// failure is reported instead of an exceeded deadline, so nothing depends on the deadline during a failure.
+// next returns the time until the next reconcile of an Echo if no event arrives earlier, or zero if only an event can change its status.
+// The status reports a failure instead of an exceeded deadline, so the result does not depend on the deadline during a failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)
 	switch {
@@ -53,7 +53,8 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 }
 
 // untilNextLook returns the time until the next check of objects that are not watched: quotas that reject companions, and children without
-// their label. It is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot be applied.
+// their label. The time is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot be
+// applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod
@@ -61,8 +62,8 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 	return 0
 }
 
-// EvaluateDeletion returns the report of a reconcile on an Echo that is being deleted. failure is nil if the reconcile succeeded. A silent
-// failure leaves the status unchanged and reports no transitions.
+// EvaluateDeletion returns the report about a reconcile of an Echo that is being deleted. failure is nil if the reconcile succeeded. A
+// silent failure leaves the status unchanged and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
@@ -74,7 +75,7 @@ func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now tim
 	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
 }
 
-// record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
+// record writes a verdict to a status. A condition keeps its transition time while its status stays the same.
 func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	status.Phase, status.Message = v.phase, v.shortMessage()
 	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, text string) {
@@ -93,7 +94,8 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	}
 }
 
-// SetCondition sets a condition. The conditions always have the order in which the console shows them, whichever was set first.
+// SetCondition sets a condition. The conditions are always in the order in which the console shows them, regardless of which condition was
+// set first.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}
@@ -101,7 +103,7 @@ func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 		if i := slices.Index(order, c.Type); i >= 0 {
 			return i
 		}
-		return len(order) // set by another client
+		return len(order) // another client set this condition
 	}
 	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
 }

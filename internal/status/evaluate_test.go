@@ -26,7 +26,8 @@ const (
 	other = v1.NormalReason("Other")
 )
 
-// seenDeployment returns a Deployment that its controller has observed. counts are replicas, updated and available.
+// seenDeployment returns a Deployment that its controller has observed. counts holds the numbers of replicas, updated replicas and
+// available replicas.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 2},
@@ -53,9 +54,9 @@ type statusCase struct {
 	zero   bool
 	paused bool
 	was    *verdict
-	ago    time.Duration // since the last status
+	ago    time.Duration // the time since the last status
 	seen   *appsv1.Deployment
-	pod    string // the status of its pod
+	pod    string // the status of the Echo's pod
 	err    error
 	want   statusWant
 }
@@ -75,7 +76,7 @@ func wasOverdue() *verdict { return was(no, no, yes) }
 func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
 func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
 
-// rolloutCases returns cases of changes that are being rolled out.
+// rolloutCases returns test cases with changes that are being rolled out.
 func rolloutCases() map[string]statusCase {
 	return map[string]statusCase{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0),
@@ -110,7 +111,7 @@ func rolloutCases() map[string]statusCase {
 	}
 }
 
-// podCases returns cases of existing and missing pods.
+// podCases returns test cases with existing and missing pods.
 func podCases() map[string]statusCase {
 	return map[string]statusCase{
 		"all as desired": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
@@ -138,7 +139,7 @@ func podCases() map[string]statusCase {
 	}
 }
 
-// leftAloneCases returns cases of Echoes whose objects are left unchanged.
+// leftAloneCases returns test cases with Echoes whose objects are left unchanged.
 func leftAloneCases() map[string]statusCase {
 	return map[string]statusCase{
 		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
@@ -262,7 +263,7 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
-// TestURLsAreThoseOfWhatIsApplied checks that the URLs do not follow a spec that is not applied.
+// TestURLsAreThoseOfWhatIsApplied checks that a spec that is not applied does not change the URLs in the status.
 func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}

@@ -17,10 +17,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// maxNote is the maximum length of an event's note, in bytes: k8s.io/kubernetes/pkg/apis/core/validation.
+// maxNote is the maximum length, in bytes, of an event's note: see k8s.io/kubernetes/pkg/apis/core/validation.
 const maxNote = 1024
 
-// The actions of events.
+// These are the actions that events report.
 const (
 	actionReconcile       = "Reconcile"
 	actionDeploy          = "Deploy"
@@ -38,7 +38,7 @@ type Transition struct {
 	Note   string
 }
 
-// EventNote returns the note, truncated to fit into an event.
+// EventNote returns the note, truncated to fit in an event.
 func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
 // transitions returns the transitions between two statuses of an Echo, given the verdict v for the second status.
@@ -54,8 +54,8 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
-// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition: Gateways stopped using the routes as
-// specified, or use them as specified again. An Echo that requests no routes has no such transition.
+// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. It reports that Gateways have stopped
+// using the routes as specified, or that they use the routes as specified again. An Echo that requests no routes has no such transition.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
@@ -69,7 +69,7 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	}
 }
 
-// nodeTransitions returns the changes to nodes between two statuses, or none if the reconcile did not read the nodes.
+// nodeTransitions returns the transitions of nodes between two statuses, or none if the reconcile did not read the nodes.
 func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
 	if nodes == nil {
 		return nil
@@ -96,8 +96,8 @@ func nodeRecovered(note string) Transition {
 	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }
 
-// isNews reports whether an event is due for a verdict, given the previous Ready condition. It is due if the Echo becomes ready or stops
-// being ready. It is also due if the reason why the Echo is not ready changes to a reason that requires action or is final.
+// isNews reports whether an event is due for a verdict, given the previous Ready condition. An event is due if the Echo becomes ready or
+// stops being ready. An event is also due if the Echo is not ready for a new reason that requires action or is final.
 func (v verdict) isNews(was *metav1.Condition) bool {
 	if was == nil {
 		was = &metav1.Condition{Status: metav1.ConditionUnknown}
@@ -111,7 +111,7 @@ func (v verdict) isNews(was *metav1.Condition) bool {
 	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
 }
 
-// changed returns the transitions that a change to a child causes. Only changes to the Deployment cause any.
+// changed returns the transitions that a change to a child causes. Only changes to the Deployment cause transitions.
 func changed(c Change) []Transition {
 	after, ok := c.After.(*appsv1.Deployment)
 	if !ok {

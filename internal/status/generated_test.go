@@ -30,10 +30,10 @@ import (
 // generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure is reproducible.
 const generatedReconciles = 500
 
-// clock is the time of the first generated reconcile. The API server stores only its whole seconds.
+// clock is the time of the first generated reconcile. The API server stores this time without the fraction of a second.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
-// generator generates random states of Echoes, and the observations that reconciles make.
+// generator generates random states of Echoes, and the observations that reconciles make of these states.
 type generator struct {
 	*rand.Rand
 	texts []string
@@ -43,7 +43,7 @@ func newGenerator() generator {
 	return generator{rand.New(rand.NewSource(1)), []string{"", "no", "a. b.\n", "exceeded quota: q", "é", strings.Repeat("é", 20000)}}
 }
 
-// text returns a message from a component. Some messages are empty, and some are far too long.
+// text returns a message like the ones that other components report. Some messages are empty, and some are far too long.
 func (g generator) text() string { return pick(g, g.texts...) }
 
 // pick returns one of several values.
@@ -108,16 +108,16 @@ func (g generator) failure() error {
 		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 
-// reconcile runs one more reconcile of an Echo, a while after the last one.
+// reconcile reconciles an Echo once more, some time after the last reconcile.
 func (g generator) reconcile(echo *v1.Echo, now time.Time) (Report, Observation, error) {
 	seen, err := g.observation(), g.failure()
-	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read fail, before there is a Deployment
+	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read may fail, before a Deployment exists
 		seen = Observation{}
 	}
 	return Evaluate(echo, seen, Classify(err), now), seen, err
 }
 
-// TestEveryStatusIsValid follows one Echo through generated reconciles and checks what must be true of every status.
+// TestEveryStatusIsValid follows one Echo through generated reconciles, and checks the properties that every status must have.
 func TestEveryStatusIsValid(t *testing.T) {
 	g, now := newGenerator(), clock
 	phases := []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed}
@@ -160,8 +160,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkMessage checks that a message begins with a capital letter or a number, and ends with a period unless it is cut. It has no
-// backslashes, because the words of other components are in plain quotation marks.
+// checkMessage checks that a message begins with a capital letter or a number, and ends with a period unless it is cut. A message has no
+// backslashes, because text from other components is in plain quotation marks.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {
@@ -198,7 +198,7 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 }
 
 // TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile immediately, with the status that the reconcile wrote. A status that
-// differs would be written again and again, because each status write leads to a watch event.
+// differed each time would be written again and again, because each write causes a watch event.
 func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	g, now := newGenerator(), clock
 	echo := g.echo()

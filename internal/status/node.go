@@ -16,10 +16,10 @@ import (
 // maxNodes is the maximum number of nodes that a status names.
 const maxNodes = 50
 
-// NodeDeleted is the problem of a node that no longer exists.
+// NodeDeleted names the problem with a node that no longer exists.
 const NodeDeleted = "Deleted"
 
-// Node problems that are not named after a condition.
+// These are the names of node problems that are not named after a condition.
 const (
 	nodeUnschedulable = "Unschedulable"
 	nodeNotReady      = "NotReady"
@@ -36,7 +36,7 @@ type Node struct {
 	Problems []NodeProblem
 }
 
-// ProblemsOf returns the problems of a node, sorted by name. A nil node no longer exists.
+// ProblemsOf returns the problems of a node, sorted by name. A nil node stands for a node that no longer exists.
 func ProblemsOf(node *corev1.Node) []NodeProblem {
 	if node == nil {
 		return []NodeProblem{{NodeDeleted, "The node was deleted."}}
@@ -55,8 +55,8 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	return problems
 }
 
-// conditionProblem returns the problem that a node condition reports, or an empty string if there is none. It ignores conditions that are
-// not Kubernetes' own, because their healthy value is not known.
+// conditionProblem returns the problem that a node condition reports, or an empty string if there is none. It ignores conditions that
+// Kubernetes does not define, because their healthy value is not known.
 func conditionProblem(c corev1.NodeCondition) string {
 	switch c.Type {
 	case corev1.NodeReady:
@@ -64,7 +64,7 @@ func conditionProblem(c corev1.NodeCondition) string {
 			return nodeNotReady
 		}
 	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
-		if c.Status == corev1.ConditionTrue { // Unknown occurs on a node that is not ready
+		if c.Status == corev1.ConditionTrue { // the status is Unknown if the node is not ready
 			return string(c.Type)
 		}
 	}
@@ -85,7 +85,7 @@ func ProblemNames(problems []NodeProblem) []string {
 	return names
 }
 
-// describe returns problems in sentences.
+// describe returns sentences that describe problems.
 func describe(problems []NodeProblem) string {
 	var all []string
 	for _, p := range problems {
@@ -109,7 +109,7 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 	return named
 }
 
-// PodsByNode counts the pods on each node, except the ones that have ended.
+// PodsByNode counts the pods on each node, except for pods that have ended.
 func PodsByNode(pods []corev1.Pod) map[string]int {
 	count := map[string]int{}
 	for i := range pods {

@@ -1,4 +1,4 @@
 // Package checks determines the results of path check runs, and the events that report changes.
 //
-// Its functions are pure.
+// The functions in this package are pure.
 package checks

@@ -17,22 +17,22 @@ import (
 // action is the action in events about checks.
 const action = "Check"
 
-// The messages for a check that has no result although nothing is wrong. No event reports them.
+// These are the messages for a check that has no result although nothing is wrong. No event reports these messages.
 const (
 	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
 	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway or a load balancer, or set the check's URL."
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 
-// Observation is what is known about an Echo's checks.
+// Observation holds what the operator knows about an Echo's checks.
 type Observation struct {
-	// Checks holds the checks in the spec, by name. The status of other checks does not change.
+	// Checks holds the checks in the spec, by name. The status of any other check does not change.
 	Checks map[string]Runs
-	// Gone holds, by name, the former checks that no longer have a CronJob.
+	// Gone holds the names of the former checks that no longer have a CronJob.
 	Gone map[string]bool
 }
 
-// AllNamed reports whether an Echo's status names all of its checks.
+// AllNamed reports whether an Echo's status names all of the Echo's checks.
 func AllNamed(echo *v1.Echo) bool {
 	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
 		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
@@ -60,7 +60,7 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile on an Echo's checks.
+// Evaluate returns the report about a reconcile of an Echo's checks.
 func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	report := Report{Status: *echo.Status.DeepCopy()}
 	report.Status.Checks = nil
@@ -96,7 +96,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 	current := *was.DeepCopy()
 	current.Name = check.Name
 	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastRunTime) {
-		if ended.FinishedAt.After(now) { // its node's clock is ahead
+		if ended.FinishedAt.After(now) { // the clock of the pod's node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
 		judgeRun(&current, check, ended)
@@ -110,12 +110,12 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 	return current, next
 }
 
-// setUnknown sets the result of a check to Unknown, and its message to the reason.
+// setUnknown sets the result of a check to Unknown, and the message of the check to the reason.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
-// pathsHealthy returns the condition for an Echo's checks, and nil if there are none.
+// pathsHealthy returns the condition for an Echo's checks, or nil if there are none.
 func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
 	if len(checks) == 0 {
 		return nil

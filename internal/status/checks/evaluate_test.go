@@ -32,7 +32,7 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	}}, changes...)...)
 }
 
-// ended returns a check's pod that ended a number of seconds after checkTime, and was created ten seconds earlier.
+// ended returns a check's pod that ended a number of seconds after checkTime. The pod was created ten seconds before it ended.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x",
@@ -99,7 +99,8 @@ func TestEvaluate_result(t *testing.T) {
 	}
 }
 
-// TestEvaluate_silence checks that a check fails if the path may be down, and has no result only if its pod gets no response at all.
+// TestEvaluate_silence checks that a check fails if the path may be down, and that it has no result only if its pod gets no response at
+// all.
 func TestEvaluate_silence(t *testing.T) {
 	const unknown, failed = v1.CheckUnknown, v1.CheckFailed
 	for name, c := range map[string]struct {
@@ -149,7 +150,7 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
 	for name, c := range map[string]struct {
-		ago     time.Duration // since a run should have begun
+		ago     time.Duration // the time since a run should have begun
 		pods    []corev1.Pod
 		last    *metav1.Time
 		want    v1.CheckResult
@@ -205,7 +206,7 @@ func TestPathsHealthy(t *testing.T) {
 	}
 }
 
-// TestEvaluate_changesNoOtherCondition evaluates checks that fail and checks that are removed.
+// TestEvaluate_changesNoOtherCondition evaluates failed checks and removed checks.
 func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 	g := NewWithT(t)
 	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {
@@ -261,7 +262,7 @@ func TestTransitions(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before, after v1.EchoCheckStatus
-		want          v1.Reason // nil if no event is due
+		want          v1.Reason // nil if no event is expected
 	}{
 		"it passed at first":           {status("", ""), status(v1.CheckPassed, ""), v1.EventCheckPassed},
 		"it passes on":                 {status(v1.CheckPassed, ""), status(v1.CheckPassed, ""), nil},

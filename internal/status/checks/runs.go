@@ -15,39 +15,40 @@ import (
 )
 
 const (
-	// patience is how much longer than its deadline a run of a check may take to give a verdict: its pod must be created, scheduled and
-	// started, and clocks differ.
+	// patience is how long after its deadline a check run may still give a verdict. This time allows for the creation, scheduling and start of
+	// the run's pod, and for clock differences.
 	patience = 90 * time.Second
 	// clockSkew is how much the clocks of the API server and the CronJob controller may differ.
 	clockSkew = 5 * time.Second
-	// noResult begins the message of a check that should have a result.
+	// noResult is the beginning of the message for a check that should have a result but has none.
 	noResult = "The last run gave no result: "
 )
 
-// Runs is what is known about the runs of a check.
+// Runs holds what the operator knows about the runs of a check.
 type Runs struct {
-	// Refused is the reason why the check has no CronJob. It is zero if there is a CronJob or if the URL is not known.
+	// Refused is the reason why the check has no CronJob. Refused is zero if there is a CronJob or if the URL is not known.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
-	// Hash is the digest of the pods' current configuration. Pods with another digest do not count.
+	// Hash is the digest of the pods' current configuration. Pods with another digest are ignored.
 	Hash string
 	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
 	Scheduled time.Time
-	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. It is zero if there is no
+	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. Since is zero if there is no
 	// CronJob.
 	Since time.Time
 	// Running is true if a Job of the check has not ended.
 	Running bool
-	// Blocked is the reason why the API server would reject the missing Job or pod of a run. It is zero if the API server would accept it.
+	// Blocked is the reason why the API server would reject the missing Job or pod of a run. Blocked is zero if the API server would accept
+	// the object.
 	Blocked message.Problem
 }
 
-// Lacks holds which objects of a run should exist but do not.
+// Lacks reports which objects of a run should exist but do not.
 type Lacks struct{ Job, Pod bool }
 
-// Lacks returns the objects that Kubernetes should have created for the last run but has not. Only an event reports that a CronJob's Job or
-// a Job's pod was rejected.
+// Lacks returns the objects that Kubernetes should have created for the last run but did not create. If a CronJob's Job or a Job's pod was
+// rejected, only an event reports it.
 func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
 		return Lacks{}
@@ -61,12 +62,12 @@ func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	}
 }
 
-// nextRun returns the time of the next run of a check, in the operator's time zone. It is zero if the schedule never matches. The CronJob
-// controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema rejects
-// such a schedule.
+// nextRun returns the time of the next run of a check, in the operator's time zone. The time is zero if the schedule never matches. The
+// CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema
+// rejects such a schedule.
 func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil { // the API server rejects the CronJob
+	if err != nil { // the API server rejects a CronJob with such a schedule
 		return time.Time{}
 	}
 	return schedule.Next(after)
@@ -81,8 +82,8 @@ func (r Runs) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	return due.Add(patience).Sub(now)
 }
 
-// whyUnknown returns why a check has no result, whatever its previous result was. It is empty if the check has a result. The second value
-// is the time after which this may change without an event.
+// whyUnknown returns the reason why a check has no result, regardless of its previous result. The reason is empty if the check has a
+// result. The second value is the time after which the reason may change without an event.
 func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
 	case r.Refused != (message.Problem{}):
@@ -104,8 +105,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the most recent scheduled run has ended, whatever its configuration. It uses the pod's creation time, which
-// the API server sets, because the node's clock may differ considerably from the CronJob controller's.
+// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. It uses the pod's creation time,
+// which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -117,7 +118,7 @@ func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	return last.Add(clockSkew).After(r.Scheduled)
 }
 
-// whyNoVerdict returns why the most recent scheduled run has no verdict, as far as its newest pod shows the reason.
+// whyNoVerdict returns the reason why the most recent scheduled run has no verdict, if the run's newest pod shows the reason.
 func (r Runs) whyNoVerdict() string {
 	pods := r.podsOfLast()
 	if len(pods) == 0 {
@@ -125,7 +126,7 @@ func (r Runs) whyNoVerdict() string {
 	}
 	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if problem := status.PodProblem(&newest); problem != (message.Problem{}) {
-		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the name differs from run to run
+		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the pod's name differs from run to run
 	}
 	return "its pod did not finish in time. Check the pod's log and events."
 }
@@ -137,8 +138,8 @@ func (r Runs) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods that have ended, and a copy of the state in which its container terminated. Unless the
-// digest is empty, only pods with that digest count.
+// lastRun returns the newest of a check's pods that have ended, and a copy of the state in which its container terminated. If a digest is
+// given, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
@@ -154,7 +155,7 @@ func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.Co
 	return last, ended
 }
 
-// isLater reports whether a run began later than another, or ended later if both began in the same second.
+// isLater reports whether a run began later than another run, or ended later if both began in the same second.
 func isLater(pod *corev1.Pod, end *corev1.ContainerStateTerminated, last *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
 	order := pod.CreationTimestamp.Compare(last.CreationTimestamp.Time)
 	return order > 0 || order == 0 && ended.FinishedAt.Before(&end.FinishedAt)

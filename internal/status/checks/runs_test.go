@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// shifted returns a pod that ended after a run was due, on a node whose clock is ahead or behind.
+// shifted returns a pod that ended after a run was due. The clock of the pod's node is ahead or behind.
 func shifted(ahead time.Duration) corev1.Pod {
 	pod := ended(-150, 0, `{"facts":1}`)
 	end := pod.Status.ContainerStatuses[0].State.Terminated
@@ -44,8 +44,8 @@ func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }
 
-// TestEvaluate_sidecars checks that a run's verdict does not wait for a sidecar that does not end, and remains when the pod's deadline ends
-// the pod.
+// TestEvaluate_sidecars checks that a run's verdict does not wait for a sidecar that does not end. The verdict must remain after the pod
+// has exceeded its deadline.
 func TestEvaluate_sidecars(t *testing.T) {
 	pod := found(pathverdict.Verdict{Facts: 1})
 	sidecar := corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -93,7 +93,7 @@ func TestRuns_Lacks(t *testing.T) {
 	}
 }
 
-// TestEvaluate_blocked checks that the rejection of a run replaces the result, and that the operator waits for the next run.
+// TestEvaluate_blocked checks that the result of a check is replaced if a run is rejected, and that the operator waits for the next run.
 func TestEvaluate_blocked(t *testing.T) {
 	g := NewWithT(t)
 	passed := v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// judgeRun writes the findings of a run into its check's status.
+// judgeRun writes the findings of a run to the status of the check.
 func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
 	if ended.ExitCode != 0 {
 		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
@@ -45,8 +45,8 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 }
 
-// silenceOf returns why a run reveals nothing about the path: its pod got no response at all. It is empty if anything responded, because
-// then the path may be down.
+// silenceOf returns the reason why a run reveals nothing about the path: its pod got no response at all. The reason is empty if anything
+// responded, because the path itself may then be down.
 func silenceOf(v pathverdict.Verdict) string {
 	switch v.Silent {
 	case pathverdict.SilentResolver:

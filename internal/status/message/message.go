@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of messages, in bytes.
+// These are the limits for messages, in bytes.
 const (
 	// MaxStatus is the maximum length of a status message, which the console shows at the top of a page.
 	MaxStatus = 300
@@ -28,21 +28,21 @@ const (
 
 // Problem describes what is wrong with an Echo, and what to do about it. The zero value means that no problem is known.
 type Problem struct {
-	// Text says what is wrong, without a period.
+	// Text says what is wrong, without a period at the end.
 	Text string
-	// Quote is what another component reports about it, or an empty string if it reports nothing.
+	// Quote is what another component reports about the problem, or an empty string if no other component reports anything.
 	Quote string
-	// Advice says what to do, in sentences.
+	// Advice says what to do in one or more sentences.
 	Advice string
 }
 
 // String returns the whole problem as sentences, or an empty string if there is none.
 func (p Problem) String() string { return Join(p.sentence(), p.Advice) }
 
-// Headline returns what is wrong as a sentence, without quote or advice. It is empty if nothing is wrong.
+// Headline returns a sentence that says what is wrong, without the quote or the advice. The sentence is empty if nothing is wrong.
 func (p Problem) Headline() string { return Sentence(p.Text) }
 
-// sentence returns what is wrong, with the quote.
+// sentence returns a sentence that says what is wrong, with the quote.
 func (p Problem) sentence() string {
 	if p.Text == "" || p.Quote == "" {
 		return Sentence(p.Text)
@@ -50,8 +50,8 @@ func (p Problem) sentence() string {
 	return Capital(p.Text) + ": " + Quote(p.Quote) + "."
 }
 
-// Short returns a problem and other sentences in at most limit bytes. If they do not fit, it omits or cuts parts in this order: the quote,
-// the last of the other sentences, the problem's text.
+// Short returns a problem and other sentences in at most limit bytes. If they do not fit, it omits or shortens parts in this order: the
+// quote, the other sentences from last to first, and the problem's text.
 func Short(limit int, p Problem, others ...string) string {
 	p.Text, p.Quote = trimmed(p.Text), plain(p.Quote)
 	for {
@@ -74,12 +74,12 @@ func Short(limit int, p Problem, others ...string) string {
 	}
 }
 
-// Join joins the texts that are not empty.
+// Join joins the texts that are not empty with spaces.
 func Join(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" }), " ")
 }
 
-// Quote returns the words of another component in quotation marks, without characters that must be escaped there.
+// Quote returns text from another component in quotation marks, without characters that would have to be escaped.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
 // plain returns a string on one line, without double quotation marks, backslashes or a final period. It removes invisible characters, such
@@ -104,7 +104,7 @@ func plain(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Sentence begins a string with a capital letter and ends it with exactly one period. It is empty for an empty text.
+// Sentence begins a string with a capital letter and ends it with exactly one period. The result is empty if the text is empty.
 func Sentence(text string) string {
 	text = trimmed(text)
 	if text == "" {
