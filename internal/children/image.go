@@ -10,7 +10,7 @@ import (
 
 // Images holds the images configured for the operator.
 type Images struct {
-	// EchoServer is the image for Echoes that do not set spec.image. It is required.
+	// EchoServer is the image for Echoes that do not set spec.image. EchoServer is required.
 	EchoServer string
 	// PathCheck is the image that checks run. Without this image, no checks run.
 	PathCheck string

@@ -6,7 +6,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// These names are the names of a pod's ports, and the default names of a Service's ports.
+// These are the names of a pod's ports, and the default names of a Service's ports.
 const (
 	PortName        = "http"
 	HTTPSPortName   = "https"

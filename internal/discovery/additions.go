@@ -13,7 +13,7 @@ import (
 )
 
 // Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. These objects are deleted
-// together with the operator, because the owner of each object is deleted together with the operator.
+// together with the operator, because their owners are.
 type Additions struct {
 	// What describes the objects and their purpose in log messages.
 	What string

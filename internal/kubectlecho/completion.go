@@ -44,7 +44,7 @@ func completeFlag(command *cobra.Command, flag string, complete cobra.Completion
 // completeEcho returns a function that completes the name of an Echo.
 func completeEcho(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		all, _ := c.Flags().GetBool("all-namespaces") // false for commands without the flag
+		all, _ := c.Flags().GetBool("all-namespaces") // all is false for commands without the flag
 		cluster, err := connect(flags, false)
 		if all || len(given) > 0 || err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// namesOnly is a fake API server that lists only names. It returns the list of names for a path only if the request asks for nothing but
+// namesOnly is a fake API server that lists only names. The server lists the names for a path only if the request asks for nothing but
 // names.
 type namesOnly map[string][]string
 

@@ -58,8 +58,8 @@ func TestPortOfAPod(t *testing.T) {
 	}
 }
 
-// apiServer is an API server with the Echo web in the namespace shop. It forwards ports of its pods to addresses over SPDY. Like old API
-// servers, it rejects WebSocket connections.
+// apiServer is an API server with the Echo web in the namespace shop. The server forwards ports of its pods to addresses over SPDY. Like
+// old API servers, it rejects WebSocket connections.
 type apiServer struct {
 	echo  v1.Echo
 	owner string // the owner of the Service

@@ -39,7 +39,7 @@ func install(t *testing.T, name string) string {
 // TestRun_namesItsCommand checks that help, examples, errors and completions name the command that the user typed.
 func TestRun_namesItsCommand(t *testing.T) {
 	for program, command := range map[string]string{
-		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // as installed by krew
+		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // the name that krew gives the plugin
 		"kubectl-echo_operator":             "kubectl-echo_operator",
 		"bin/kubectl-echo":                  "kubectl-echo",
 		"kubectl-echo.exe":                  "kubectl-echo",

@@ -66,7 +66,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	for i := range list.Items {
 		all.Items = append(all.Items, newReport(&list.Items[i]))
 	}
-	// This stable sort puts Echoes that are not Ready first, because "false" is less than "true", and keeps the API server's order by name.
+	// This stable sort keeps the API server's order by name. Echoes that are not Ready come first, because "false" is less than "true".
 	slices.SortStableFunc(all.Items, func(a, b report) int { return strings.Compare(fmt.Sprint(a.Ready), fmt.Sprint(b.Ready)) })
 	if err := write(stdout, format, all); err != nil {
 		return err

@@ -65,7 +65,7 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to it, each after its owner. It omits objects that have the Echo's labels but a
+// tree returns an Echo and the objects that belong to it, each after its owner. The tree omits objects that have the Echo's labels but a
 // different owner, and ReplicaSets from earlier revisions that have no pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}

@@ -116,7 +116,7 @@ func TestReadyDuration(t *testing.T) {
 	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // this status is about the previous change
 	c.time = c.time.Add(2 * time.Second)
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0))
-	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0)) // nothing has changed
+	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0)) // nothing has changed since the previous report
 	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // this Echo existed at the start
 	metrics := make(chan prometheus.Metric, 100)
 	e.readyDuration.Collect(metrics)

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers data from a cluster that has an object of each kind. It compares the files with the tables of files and of
-// kinds in the documentation.
+// TestFilesAreDocumented gathers data from a cluster that has an object of each kind. The test compares the files with the tables of files
+// and kinds in the documentation.
 func TestFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	metricsPort = "0:8443"
 )
 
-// readEndpoints reads the operator's metrics and diagnostics. It uses a port-forward, because the API server's proxy would not forward the
-// token.
+// readEndpoints reads the operator's metrics and diagnostics. readEndpoints uses a port-forward, because the API server's proxy would not
+// forward the token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
 	operators := ofOperator(g.found[pods])
 	if len(operators) == 0 {
@@ -42,7 +42,7 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 	}
 }
 
-// token returns the token to send to the operator. It never returns a person's token, because that token may grant more rights than the
+// token returns the token to send to the operator. A person's token is never returned, because such a token may grant more rights than the
 // operator should have. A pod's token expires with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
@@ -112,7 +112,7 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
-// fetch requests a page from the operator's metrics port. It does not verify the certificate, because the API server forwards the
+// fetch requests a page from the operator's metrics port. fetch does not verify the certificate, because the API server forwards the
 // connection to the pod.
 func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)

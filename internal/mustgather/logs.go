@@ -18,8 +18,8 @@ const (
 	mostLogs = 100
 )
 
-// readLogs reads the logs of the operator and of its echo servers. It does not read the logs of other images, because their content is
-// unknown.
+// readLogs reads the logs of the operator and of its echo servers. readLogs does not read the logs of other images, because the content of
+// these logs is unknown.
 func (g *gatherer) readLogs(ctx context.Context) {
 	for _, pod := range ofOperator(g.found[pods]) {
 		g.readLog(ctx, pod, operatorLines)

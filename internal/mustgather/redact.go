@@ -23,7 +23,7 @@ const (
 //go:embed kept.yaml
 var keptFields []byte
 
-// redactor determines which fields may leave the cluster: only the ones that kept.yaml and the table of kinds name.
+// redactor determines which fields may leave the cluster: only the fields that kept.yaml and the table of kinds list.
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
@@ -60,7 +60,7 @@ func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	return rule
 }
 
-// learn records the secrets in an object. It must be called before any text is written.
+// learn records the secrets in an object. Call learn for all objects before any text is written.
 func (r *redactor) learn(o *object) {
 	r.learning = true
 	r.value(o.Object, r.kinds[o.GetKind()])

@@ -22,7 +22,7 @@ func parsed(t *testing.T, manifest string) *object {
 	o := &object{}
 	text, err := yaml.YAMLToJSON([]byte(manifest))
 	if err == nil {
-		err = json.Unmarshal(text, &o.Object) // like a client, it decodes whole numbers as integers
+		err = json.Unmarshal(text, &o.Object) // like a client, this Unmarshal decodes whole numbers as integers
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
-// exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
+// ServingCertificate is an endpoint's certificate. The certificate is read from tls.crt and tls.key in a directory, and is self-signed
+// until these files exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
 // service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet then adds the Secret to the volume of the running pod.
 // After a rotation, new connections use the new certificate.
 type ServingCertificate struct {
@@ -50,7 +50,7 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return made, err
 }
 
-// load reads the files. It logs a problem only if the problem differs from the last one.
+// load reads the files. A problem is logged only if it differs from the last problem.
 func (s *ServingCertificate) load() {
 	loaded, err := readPair(s.folder)
 	switch {

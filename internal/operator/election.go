@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// lockTimeout limits a request for the lease. It is half of the renew deadline, so that a leader never loses its lease because a single
-	// request gets no response.
+	// lockTimeout limits a request for the lease. This timeout is half of the renew deadline, so that a leader never loses its lease because a
+	// single request gets no response.
 	lockTimeout = 5 * time.Second
 	// releaseTimeout limits the two requests that release the lease.
 	releaseTimeout = 3 * time.Second

@@ -59,7 +59,7 @@ type Operator struct {
 	manager.Manager
 	Echoes     *echo.Reconciler
 	Companions *companion.Reconciler
-	// Memories holds functions, each of which clears one memory of a reconciler. No decision depends on a memory, as the tests in
+	// Memories holds functions that each clear one memory of a reconciler. No decision depends on a memory, as the tests in
 	// tests/reliability show.
 	Memories []func()
 
@@ -131,7 +131,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends or the process must restart. It returns nil if the operator shut down cleanly.
+// Start runs the operator until ctx ends or the process must restart. Start returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// spelling is an unusual text for the value of a setting. It has the same meaning as another text, or is rejected with a reason.
+// spelling is an unusual text for the value of a setting. A spelling has the same meaning as another text, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
 // spellings returns, for each flag, a usual value other than the default, and unusual texts for values.

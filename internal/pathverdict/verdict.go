@@ -33,8 +33,8 @@ type Verdict struct {
 	Facts int `json:"facts"`
 	// Failed holds the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
-	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
-	// rest.
+	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. Unfinished is set only if another run may
+	// examine the rest.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// restricted tests the pods of the operator and of an Echo with defaults. They must comply with the restricted Pod Security Standard,
+// restricted tests the pods of the operator and of an Echo with defaults. These pods must comply with the restricted Pod Security Standard,
 // OpenShift's additional requirements, and best practices.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)

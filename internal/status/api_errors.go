@@ -25,7 +25,7 @@ type Failure struct {
 	Reason v1.Reason
 	// Transient is true if the failure might go away without an edit or another action on this Echo.
 	Transient bool
-	// Tolerated is true if the failure is transient and has not lasted for long, so that the status does not change.
+	// Tolerated is true if the failure is transient and has not lasted long. The status does not change for a tolerated failure.
 	Tolerated bool
 	// RetryAfter is the time until the next retry, or zero for exponential backoff.
 	RetryAfter time.Duration
@@ -97,7 +97,7 @@ func (f *Failure) urgency() int {
 
 // forbidden returns the failure for a 403 response. Only the API server's message distinguishes the causes of a 403 response.
 func forbidden(err error) *Failure {
-	// This happens only for the kinds of routes. Their watch reports when the definition is gone.
+	// This message occurs only for the kinds of routes. Their watch reports when the definition is gone.
 	if strings.Contains(err.Error(), "while custom resource definition is terminating") {
 		return &Failure{Err: err, RetryAfter: definitionRetry}
 	}

@@ -164,8 +164,8 @@ func replicasOf(d *appsv1.Deployment) int32 {
 	return *d.Spec.Replicas
 }
 
-// isReady reports whether the pods are as desired: the Deployment controller has seen the latest spec, and all pods are updated and
-// available.
+// isReady reports whether the pods are in the desired state: the Deployment controller has seen the latest spec, and all pods are updated
+// and available.
 func isReady(d *appsv1.Deployment, want int32) bool {
 	return d.DeletionTimestamp.IsZero() && d.Generation <= d.Status.ObservedGeneration &&
 		d.Status.Replicas == want && d.Status.UpdatedReplicas == want && d.Status.AvailableReplicas == want

@@ -14,7 +14,7 @@ import (
 // Report is the result of a reconcile.
 type Report struct {
 	Status v1.EchoStatus
-	// Transitions are the changes since the previous status, to report as events once Status is written.
+	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
 	Transitions []Transition
 	// Silent is true if the status does not change and no event is reported.
 	Silent bool
@@ -52,9 +52,9 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 	}
 }
 
-// untilNextLook returns the time until the next check of objects that are not watched: quotas that reject companions, and children without
-// their label. The time is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot be
-// applied.
+// untilNextLook returns the time until the operator next checks objects that it does not watch: quotas that reject companions, and children
+// without their label. The time is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot
+// be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod

@@ -54,8 +54,9 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
-// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. It reports that Gateways have stopped
-// using the routes as specified, or that they use the routes as specified again. An Echo that requests no routes has no such transition.
+// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
+// have stopped using the routes as specified, or that they use the routes as specified again. An Echo that requests no routes has no such
+// transition.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())

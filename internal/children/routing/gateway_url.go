@@ -24,8 +24,8 @@ func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey 
 	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
 }
 
-// gatewayURL returns an Echo's URL at the first of its Gateways that accepted its HTTPRoute. The URL uses HTTPS if a listener offers it.
-// The URL is empty if there is no such Gateway, or if neither a host name nor an address is known.
+// gatewayURL returns an Echo's URL at the first of the Echo's Gateways that has accepted the Echo's HTTPRoute. The URL uses HTTPS if a
+// listener offers it. The URL is empty if there is no such Gateway, or if neither a host name nor an address is known.
 func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if !children.HasGateway(echo) || route == nil {
 		return ""
@@ -44,8 +44,8 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	return ""
 }
 
-// urlAt returns an Echo's URL at the first listener of a Gateway that serves a scheme and admits its HTTPRoute. If section is set, the
-// listener must have that name. The URL is empty if there is no such listener.
+// urlAt returns an Echo's URL at the first listener of a Gateway that serves the given scheme and admits the Echo's HTTPRoute. If section
+// is set, the listener must have that name. The URL is empty if there is no such listener.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
 		listener := &gateway.Spec.Listeners[i]

@@ -58,7 +58,7 @@ func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networking
 }
 
 // routeFor describes the certificate of the Route that OpenShift creates for an Ingress with one path: none, the certificate in the Secret,
-// or the default certificate. It returns "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
+// or the default certificate. The result is "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
 // github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go.
 func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {
 	rule := ingress.Spec.Rules[0]

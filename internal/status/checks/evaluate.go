@@ -39,8 +39,8 @@ func AllNamed(echo *v1.Echo) bool {
 	})
 }
 
-// Former returns the names of checks that an Echo no longer has, but whose CronJobs may remain. The status names these checks until the
-// CronJobs are gone.
+// Former returns the names of checks that an Echo no longer has, but whose CronJobs might still exist. The status names these checks until
+// the CronJobs are gone.
 func Former(echo *v1.Echo) []string {
 	var former []string
 	for _, named := range echo.Status.Checks {
@@ -54,7 +54,7 @@ func Former(echo *v1.Echo) []string {
 // Report is the result of a reconcile of an Echo's checks.
 type Report struct {
 	Status v1.EchoStatus
-	// Transitions are the changes since the previous status, to report as events once Status is written.
+	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
 	Transitions []status.Transition
 	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
 	Next time.Duration
@@ -90,8 +90,8 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	return report
 }
 
-// checkStatus returns the status of a check, given its previous status. It also returns the time until the next reconcile if no event
-// arrives earlier.
+// checkStatus returns the status of a check, given its previous status. checkStatus also returns the time until the next reconcile if no
+// event arrives earlier.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name

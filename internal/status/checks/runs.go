@@ -105,8 +105,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. It uses the pod's creation time,
-// which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
+// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. hasRunSince uses the pod's creation
+// time, which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -138,7 +138,7 @@ func (r Runs) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods that have ended, and a copy of the state in which its container terminated. If a digest is
+// lastRun returns the newest of a check's pods that have ended, and a copy of the terminated state of the pod's container. If a digest is
 // given, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
