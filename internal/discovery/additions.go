@@ -19,7 +19,7 @@ type Additions struct {
 	What string
 	// Served holds the kinds in the objects' API that the cluster serves.
 	Served map[string]bool
-	// Objects returns the objects without their owner.
+	// Objects returns the objects without owner references.
 	Objects func() ([]*unstructured.Unstructured, error)
 	// Owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
 	Owner func(context.Context) (*metav1.OwnerReference, error)

@@ -56,13 +56,13 @@ type Changes struct {
 // pending reports whether the last response showed a change.
 func (c *Changes) pending() bool { return c.count > 0 }
 
-// forget drops the changes seen so far and restarts the count. forget is called for periods in which the cluster was not queried or gave no
-// response.
+// forget drops the changes seen so far and restarts the count. This is required after a period in which the cluster was not queried or gave
+// no response.
 func (c *Changes) forget() { c.seen, c.count = nil, 0 }
 
-// add records the response that the cluster gave at a given time to a query about kinds. add returns the changes that require the process
-// to exit now, or none if the process continues. The count restarts when the replica becomes the leader, because the previous leader has
-// just exited.
+// add records the response that the cluster gave at a given time to a query about kinds. The result contains the changes that require the
+// process to exit now, or none if the process continues. The count restarts when the replica becomes the leader, because the previous
+// leader has just exited.
 func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	changes := c.since(now)
 	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {

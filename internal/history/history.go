@@ -104,8 +104,8 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records that a reconcile of an Echo has just ended. began is the time when the reconcile started, and err is nil if the
-// reconcile succeeded.
+// AddReconcile records that a reconcile of an Echo has just ended. The reconcile started at began, and err is nil if the reconcile
+// succeeded.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)

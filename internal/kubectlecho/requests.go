@@ -66,7 +66,7 @@ requests succeed but requests from clients in the cluster fail, the cause is in 
 	return command
 }
 
-// test sends requests to an Echo's pods. test prints one line for each request, and the first response.
+// test sends requests to an Echo's pods. The output contains one line for each request, and the first response.
 func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
 	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
 	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
@@ -110,7 +110,7 @@ type result struct {
 	latency           time.Duration
 }
 
-// send sends a request to a pod. send returns an error if the request failed.
+// send sends a request to a pod, and returns an error if the request failed.
 func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (result, error) {
 	r := result{pod: pod.Name}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may take 30 s to respond
@@ -143,7 +143,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	return r, err
 }
 
-// shorten returns the first lines of a body. shorten indents JSON, and removes characters that a terminal would interpret.
+// shorten returns the first lines of a body. JSON is indented, and characters that a terminal would interpret are removed.
 func shorten(body []byte) string {
 	indented := &bytes.Buffer{}
 	if json.Indent(indented, body, "", " ") == nil {
@@ -169,8 +169,8 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a pod's port reachable until a context ends, as kubectl port-forward does. forward falls back to SPDY if WebSocket is not
-// available.
+// forward makes a pod's port reachable until a context ends, as kubectl port-forward does. If WebSocket is not available, the connection
+// uses SPDY.
 func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
 	number, err := portOf(pod, port)
 	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()

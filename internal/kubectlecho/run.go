@@ -65,8 +65,8 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// calledAs returns the command that a user typed to run a program, such as "kubectl echo". kubectl calls a plugin with the path at which it
-// found the plugin in PATH. In the plugin's name, "-" separates words, and "_" stands for "-".
+// calledAs returns the command that a user typed to run a program, such as "kubectl echo". To run a plugin, kubectl uses the path at which
+// it found the plugin in PATH. In the plugin's name, "-" separates words, and "_" stands for "-".
 func calledAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	words, isPlugin := strings.CutPrefix(name, "kubectl-")
@@ -84,7 +84,7 @@ func usage(c *cobra.Command, err error) error {
 // yes returns errNo if the result of a command is negative.
 func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
-// printTable prints rows of cells in columns, unless there is only the title row.
+// printTable prints rows of cells in columns, unless the title row is the only row.
 func printTable(out io.Writer, rows [][]string) error {
 	writer := printers.GetNewTabWriter(out)
 	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
@@ -114,7 +114,7 @@ func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster
 	return &cluster{Interface: core.RESTClient(), config: config, namespace: map[bool]string{false: namespace}[allNamespaces]}, err
 }
 
-// from returns a request for a resource in the namespace.
+// from returns a request for a resource in the selected namespace.
 func (c *cluster) from(version, resource string) *rest.Request {
 	return c.Get().AbsPath(version).Namespace(c.namespace).Resource(resource)
 }

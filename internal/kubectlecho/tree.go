@@ -24,7 +24,7 @@ func shown() []kinds.Kind {
 	return all
 }
 
-// pathOf returns the API path of a kind. Kinds in the core group use the legacy path.
+// pathOf returns the path of a kind in the Kubernetes API. Kinds in the core group use the legacy path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
 		return "api/" + kind.Version
@@ -65,8 +65,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to it, each after its owner. The tree omits objects that have the Echo's labels but a
-// different owner, and ReplicaSets from earlier revisions that have no pods.
+// tree returns an Echo and the objects that belong to the Echo. Each object follows its owner. The tree omits objects that have the Echo's
+// labels but a different owner, and ReplicaSets from earlier revisions that have no pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
@@ -87,7 +87,7 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns the objects that belong to an owner. lines connects the objects above the owner.
+// branches returns the objects that belong to an owner. The lines connect the objects above the owner.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

@@ -19,7 +19,7 @@ func CollectSeldom() {
 	}
 }
 
-// SetLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. cgroup is the control
+// SetLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. The argument is the control
 // group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
 // precedence.
 func SetLimit(cgroup fs.FS) {

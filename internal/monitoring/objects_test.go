@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// alertsOf returns the alerts of the PrometheusRule.
+// alertsOf returns the alerts in the PrometheusRule.
 func alertsOf(t *testing.T) []map[string]any {
 	t.Helper()
 	g := NewWithT(t)

@@ -29,8 +29,8 @@ func New(now func() time.Time) *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, which must not contain metrics from another operator. elected is closed when this process
-// becomes the leader.
+// Register adds the metrics to a registry, which must not contain metrics from another operator. The channel elected is closed when this
+// process becomes the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{

@@ -70,8 +70,8 @@ func (g *gatherer) connect(ctx context.Context) error {
 	return nil
 }
 
-// list calls a function for each object of a kind in the given namespaces. The namespace "" stands for all namespaces. list finds no
-// objects if the cluster does not serve the kind.
+// list calls a function for each object of a kind in the given namespaces. The namespace "" stands for all namespaces. If the cluster does
+// not serve the kind, there are no objects.
 func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
 	for _, namespace := range namespaces {
 		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}

@@ -23,8 +23,8 @@ const (
 	metricsPort = "0:8443"
 )
 
-// readEndpoints reads the operator's metrics and diagnostics. readEndpoints uses a port-forward, because the API server's proxy would not
-// forward the token.
+// readEndpoints reads the operator's metrics and diagnostics. A port-forward is required, because the API server's proxy would not forward
+// the token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
 	operators := ofOperator(g.found[pods])
 	if len(operators) == 0 {
@@ -112,8 +112,8 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
-// fetch requests a page from the operator's metrics port. fetch does not verify the certificate, because the API server forwards the
-// connection to the pod.
+// fetch requests a page from the operator's metrics port. The certificate is not verified, because the API server forwards the connection
+// to the pod.
 func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -18,8 +18,7 @@ const (
 	mostLogs = 100
 )
 
-// readLogs reads the logs of the operator and of its echo servers. readLogs does not read the logs of other images, because the content of
-// these logs is unknown.
+// readLogs reads the logs of the operator and of its echo servers. Logs of other images are not read, because their content is unknown.
 func (g *gatherer) readLogs(ctx context.Context) {
 	for _, pod := range ofOperator(g.found[pods]) {
 		g.readLog(ctx, pod, operatorLines)

@@ -73,7 +73,7 @@ func (p TLSProfile) Restrict(endpoint *tls.Config) {
 }
 
 // Names returns the names of the profile's minimum version and TLS 1.2 ciphers in the format that server flags expect. Both results are
-// empty if the cluster has no profile. Servers in pods support no version before TLS 1.2 and no cipher that Go considers insecure.
+// empty if the cluster has no profile. Servers in pods do not support versions before TLS 1.2 or ciphers that Go considers insecure.
 func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	if !p.Found {
 		return "", nil

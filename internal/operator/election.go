@@ -25,8 +25,8 @@ const (
 
 var errNoLeaseNamespace = errors.New("the namespace of the lease is unknown: outside a cluster, set --leader-election-namespace")
 
-// newLock returns client-go's lock on the lease in a namespace, with an identity that is unique to this process. controller-runtime would
-// create the same lock, but would not reveal the identity.
+// newLock returns client-go's lock on the lease in a namespace, with an identity that is unique to this process. The same lock from
+// controller-runtime would not reveal the identity.
 func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, error) {
 	if namespace == "" {
 		return nil, errNoLeaseNamespace

@@ -70,7 +70,8 @@ type Operator struct {
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Complete must have been called on the options. ctx cancels the requests that discover the cluster's APIs.
+// New assembles the operator. Complete must have been called on the options. The context ctx cancels the requests that discover the
+// cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -269,8 +270,8 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the probes. Each namespace that is not watched has its own check, which fails. Such a check only informs people, because
-// the Deployment's readiness probe checks only the caches.
+// addProbes adds the liveness and readiness checks. Each namespace that is not watched has its own check, which fails. Such a check only
+// informs people, because the Deployment's readiness probe checks only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {

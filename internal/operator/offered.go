@@ -58,8 +58,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	return err
 }
 
-// findTLSProfile reads the TLS profile of the cluster. findTLSProfile fails if the profile remains unknown, because a wrong guess would
-// restart pods twice.
+// findTLSProfile reads the TLS profile of the cluster. An unknown profile is an error, because a wrong guess would restart pods twice.
 func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProfile, error) {
 	var profile openshift.TLSProfile
 	var last error

@@ -24,8 +24,8 @@ func (o *Options) clean() {
 	}
 }
 
-// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. parseNamespaces rejects a list that contains
-// only separators. Such a list may come from a template without values, and must not make the operator watch all namespaces.
+// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. A list that contains only separators is
+// rejected. Such a list may come from a template without values, and must not make the operator watch all namespaces.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -52,8 +52,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. checkAddresses also rejects empty
-// addresses. With an empty address, controller-runtime would use a default address for the metrics, or would not serve probes.
+// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. Empty addresses are rejected, too. With an
+// empty address, controller-runtime would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {

@@ -68,7 +68,7 @@ func (s *supervisor) run(ctx context.Context) error {
 }
 
 // checkCaches reports whether the process should end because the accessible namespaces have changed or because the caches are still not
-// filled after fillTimeout. checkCaches asks about rights only while a namespace is not watched or a cache is not filled.
+// filled after fillTimeout. Rights are checked only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {
@@ -85,7 +85,7 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 			fillTimeout, strings.Join(pending, ", "))
 }
 
-// changed reports whether a restart would change the watched namespaces. changed ignores errors, because it will be called again.
+// changed reports whether a restart would change the watched namespaces. Errors are ignored, because the check will be repeated.
 func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	asked := s.namespaces
 	if filled { // watched namespaces are served until the process ends, even if the rights in them change

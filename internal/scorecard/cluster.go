@@ -81,7 +81,6 @@ func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, 
 	return list.Items, nil
 }
 
-// waitReady waits until an Echo is Ready.
 func (c *cluster) waitReady(ctx context.Context, name string) error {
 	var echo *v1.Echo
 	err := wait.PollUntilContextTimeout(ctx, period, patience, true, func(ctx context.Context) (bool, error) {

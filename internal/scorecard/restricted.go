@@ -60,7 +60,6 @@ func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, errors.Join(err, c.remove(ctx, echo.Name))
 }
 
-// podProblems returns the problems with a pod.
 func podProblems(evaluator policy.Evaluator, pod *corev1.Pod) []string {
 	var problems []string
 	strictest := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}

@@ -33,8 +33,8 @@ type availability struct {
 	overdue bool
 }
 
-// availabilityOf returns the availability of a Deployment's pods. want is the desired number of pods, and before is the Echo's previous
-// status.
+// availabilityOf returns the availability of a Deployment's pods. The arguments include the desired number of pods, want, and the Echo's
+// previous status, before.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
 	isOverdue := overdue(before, d, now)
 	return availability{

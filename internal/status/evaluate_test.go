@@ -26,7 +26,7 @@ const (
 	other = v1.NormalReason("Other")
 )
 
-// seenDeployment returns a Deployment that its controller has observed. counts holds the numbers of replicas, updated replicas and
+// seenDeployment returns a Deployment that its controller has observed. The counts are the numbers of replicas, updated replicas and
 // available replicas.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{

@@ -55,8 +55,8 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	return problems
 }
 
-// conditionProblem returns the problem that a node condition reports, or an empty string if there is none. conditionProblem ignores
-// conditions that Kubernetes does not define, because their healthy value is not known.
+// conditionProblem returns the problem that a node condition reports, or an empty string if there is none. Conditions that Kubernetes does
+// not define are ignored, because their healthy value is not known.
 func conditionProblem(c corev1.NodeCondition) string {
 	switch c.Type {
 	case corev1.NodeReady:

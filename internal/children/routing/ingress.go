@@ -51,7 +51,7 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 }
 
 // ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift gives the
-// Route the router's default certificate only for such an empty entry: it creates no Route for a host without a valid Secret
+// Route the router's default certificate only for such an empty entry: OpenShift creates no Route for a host without a valid Secret
 // (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the default
 // certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {

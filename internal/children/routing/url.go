@@ -34,7 +34,7 @@ func internalURL(echo *v1.Echo, port int32) string {
 
 // ExternalURL returns the URL for clients outside the cluster. The Ingress' URL takes precedence, then the URL of a Gateway that accepted
 // the HTTPRoute, then the load balancer's URL. The external URL is empty if none of these URLs exists, for example because the load
-// balancer has no address yet. route is nil if there is no HTTPRoute.
+// balancer has no address yet. If there is no HTTPRoute, route is nil.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if url := ingressURL(echo); url != "" {
 		return url

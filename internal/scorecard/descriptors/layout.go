@@ -49,7 +49,7 @@ func hasItems(all []bundle.Descriptor, list string) bool {
 	return slices.ContainsFunc(all, func(d bundle.Descriptor) bool { return strings.HasPrefix(d.Path, list+"[0]") })
 }
 
-// cannotSet returns the values of a field that its widget does not offer.
+// cannotSet returns the values of a field that the field's widget does not offer.
 func cannotSet(d bundle.Descriptor, field bundle.Schema) []any {
 	offered := map[any]bool{}
 	for _, x := range d.XDescriptors {

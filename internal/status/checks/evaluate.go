@@ -90,8 +90,8 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	return report
 }
 
-// checkStatus returns the status of a check, given its previous status. checkStatus also returns the time until the next reconcile if no
-// event arrives earlier.
+// checkStatus returns the status of a check, given its previous status. The second result is the time until the next reconcile if no event
+// arrives earlier.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name

@@ -105,8 +105,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. hasRunSince uses the pod's creation
-// time, which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
+// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. The comparison uses the pod's
+// creation time, which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -131,7 +131,7 @@ func (r Runs) whyNoVerdict() string {
 	return "its pod did not finish in time. Check the pod's log and events."
 }
 
-// podsOfLast returns the pods of the most recent scheduled run, except the ones that succeeded.
+// podsOfLast returns the pods of the most recent scheduled run, except for pods that succeeded.
 func (r Runs) podsOfLast() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
 		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded

@@ -82,8 +82,8 @@ func Join(texts ...string) string {
 // Quote returns text from another component in quotation marks, without characters that would have to be escaped.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a string on one line, without double quotation marks, backslashes or a final period. plain removes invisible characters,
-// such as characters that change the direction of text. With these characters, a container or a Gateway could make a message look like
+// plain returns a string on one line, without double quotation marks, backslashes or a final period. Invisible characters, such as
+// characters that change the direction of text, are removed. With these characters, a container or a Gateway could make a message look like
 // another message.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)

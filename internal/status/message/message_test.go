@@ -79,7 +79,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// FuzzShort checks the properties that every message must have, whatever other components report.
+// FuzzShort checks the properties that every message must have, regardless of what other components report.
 func FuzzShort(f *testing.F) {
 	f.Add("Image x cannot be pulled", `"a" \"b\"`+"\nc", "Check it.", "0 of 1 pods are ready.", 80)
 	f.Fuzz(func(t *testing.T, text, quote, advice, other string, limit int) {
