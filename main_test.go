@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// run executes a command line in an empty environment and returns its exit code and what it printed.
+// run executes a command line in an empty environment and returns the exit code and the output.
 func run(arguments ...string) (code int, stdout, stderr string) {
 	out, err := &strings.Builder{}, &strings.Builder{}
 	code = execute(arguments, func(string) string { return "" }, out, err)
@@ -133,8 +133,9 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that no import links certain packages. Some once made the program larger: the API server's expression
-// library, and packages that only the kubectl plugin needs. The API server's metrics slow the start of the program.
+// TestLargeModulesAreNotLinked checks that certain packages are not linked into the program. Some of these packages once made the program
+// larger: the API server's expression library, and packages that only the kubectl plugin needs. The API server's metrics slow down the
+// start of the program.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

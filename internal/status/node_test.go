@@ -16,7 +16,7 @@ var (
 	full     = corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasDiskPressure"}
 )
 
-// node returns a node named "n" with these conditions.
+// node returns a node named "n" with the given conditions.
 func node(unschedulable bool, conditions ...corev1.NodeCondition) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Unschedulable: unschedulable},
 		Status: corev1.NodeStatus{Conditions: conditions}}

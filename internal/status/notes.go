@@ -17,7 +17,7 @@ import (
 // maxLine is the maximum length of a note on a check or a companion, in bytes.
 const maxLine = 220
 
-// notesOn returns sentences that a user should know about an Echo but that do not affect its conditions.
+// notesOn returns notes about an Echo that a user should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
 	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
@@ -31,7 +31,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
 }
 
-// policyNote returns which traffic an Echo's NetworkPolicy drops although the spec exposes the Echo to that traffic, and what to change.
+// policyNote describes the traffic that an Echo's NetworkPolicy drops although the spec exposes the Echo to it, and what to change.
 func policyNote(echo *v1.Echo) string {
 	dropped := desired.DroppedTraffic(echo)
 	if len(dropped) == 0 {
@@ -42,7 +42,7 @@ func policyNote(echo *v1.Echo) string {
 }
 
 // ingressNote returns why no request can reach the Echo through the Ingress, or an empty string if no problem is known. Ingress controllers
-// set the address.
+// set the address in the status of an Ingress.
 func ingressNote(echo *v1.Echo, seen Observation) string {
 	switch ingress := seen.Ingress; {
 	case seen.NoRoute != "":
@@ -56,7 +56,7 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
-// companionNote returns why the API server rejects a companion, or an empty string if none is missing or if the error is transient.
+// companionNote returns why the API server rejects a companion, or an empty string if no companion is missing or if the error is transient.
 func companionNote(seen Observation) string {
 	if err := seen.CompanionError; !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) {
 		return ""
@@ -64,8 +64,8 @@ func companionNote(seen Observation) string {
 	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
-// checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because
-// checks have their own reconciler, and each result starts a reconcile.
+// checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
+// separate reconciler handles checks, and each check result triggers another reconcile of the Echo.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

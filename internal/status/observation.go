@@ -10,37 +10,38 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Observation holds what a reconcile saw and did. It is meaningful even if the reconcile failed: an object that is nil is unknown or does
-// not exist.
+// Observation records what a reconcile observed and changed. It is valid even if the reconcile failed: a nil object is unknown or does not
+// exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Ingress    *networkingv1.Ingress
 	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile then created it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label that the watches select it by, so that no event reports its changes.
+	// Unwatched is true if a child lost the label that the watches select, so that the operator receives no events for the child.
 	Unwatched bool
 	// Pods are the pods of the Deployment, newest first.
 	Pods       []corev1.Pod
 	Companions []corev1.Pod
-	// Nodes are the nodes that run pods, by name.
+	// Nodes contains the nodes on which the pods run, keyed by name.
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
 	GRPCRoute *gatewayv1.GRPCRoute
-	// BackendTLSPolicy specifies how Gateways connect to the pods. It is nil if they do not use TLS.
+	// BackendTLSPolicy specifies how Gateways connect to the pods. It is nil if Gateways do not use TLS for these connections.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
-	// Gateways are the Gateways of the Echo that exist, or nil if they cannot be read.
+	// Gateways are the Echo's existing Gateways, or nil if they cannot be read.
 	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
-	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can, or if there are no Gateways to
-	// read.
+	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or if there are no
+	// Gateways to read.
 	GatewaysRefused string
 	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
-	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates one or if there are no Routes.
+	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster
+	// serves no Routes.
 	NoRoute string
-	// CompanionError is the error with which a requested companion cannot be created. It is nil if no companion is missing, or if the
+	// CompanionError is the error that prevents the creation of a requested companion. It is nil if no companion is missing, or if the
 	// missing companion can be created.
 	CompanionError error
 	// Changes are the objects that the reconcile wrote.
@@ -51,8 +52,8 @@ type Observation struct {
 	Unchanged map[string]client.Object
 }
 
-// Unserved is a kind that the operator cannot use. Refused is the reason why it cannot, and is empty if the cluster does not serve the
-// kind.
+// Unserved is a kind that the operator cannot use. Refused is the reason why the operator cannot use the kind. It is empty if the cluster
+// does not serve the kind.
 type Unserved struct{ Kind, Refused string }
 
 // Attempt is a failed write of a child. Before is nil if the write would have created the child.
@@ -62,10 +63,10 @@ type Attempt struct {
 	Err    error
 }
 
-// Change is one object that a reconcile created or corrected. Before is nil if it was created.
+// Change is one object that a reconcile created or corrected. Before is nil if the object was created.
 type Change struct{ Before, After client.Object }
 
-// Record stores an object if the status depends on it.
+// Record stores an object if the Echo's status depends on the object.
 func (o *Observation) Record(object client.Object) {
 	switch object := object.(type) {
 	case *appsv1.Deployment:
@@ -91,7 +92,7 @@ func (o *Observation) MarkUnchanged(kind string, live client.Object) {
 	o.Unchanged[kind] = live
 }
 
-// routes returns an Echo's routes that exist.
+// routes returns the existing routes of an Echo.
 func (o *Observation) routes() []client.Object {
 	var routes []client.Object
 	if o.HTTPRoute != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// podCause returns why a pod is not ready, as far as its status shows the reason.
+// podCause returns why a pod is not ready, if the pod's status shows the reason.
 func podCause(pod *corev1.Pod) cause {
 	switch PodState(pod) {
 	case podReady, podTerminating:
@@ -41,7 +41,7 @@ func podCause(pod *corev1.Pod) cause {
 	return cause{}
 }
 
-// withoutPreemption removes from a scheduler's message the part about pods that could make room.
+// withoutPreemption removes the part about pods that could be preempted from a scheduler's message.
 func withoutPreemption(words string) string {
 	words, _, _ = strings.Cut(words, " preemption: ")
 	return words
@@ -77,8 +77,9 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	return cause{}
 }
 
-// imageCause returns why an image cannot be pulled, in the registry's words. The kubelet puts the state of its back-off and of its gRPC
-// call before these words. Before 1.31, the kubelet omits the registry's words after each attempt and reports only the back-off.
+// imageCause returns why an image cannot be pulled, in the registry's words. The kubelet prefixes these words with the state of its
+// back-off and the state of its gRPC call. Before Kubernetes 1.31, the kubelet drops the registry's words after each attempt and then
+// reports only the back-off.
 func imageCause(status *corev1.ContainerStatus, words string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
 		if _, why, found := strings.Cut(words, before); found {
@@ -104,9 +105,10 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether a failure may go away without an edit. It searches the kubelet's words about an image or a container, or the
-// API server's words about a pod, because only these words reveal it. A failure is temporary if a registry, the container runtime or a
-// webhook is unreachable or too busy. It is also temporary if a controller has not yet created what a new namespace or quota requires.
+// isTemporary reports whether a failure may resolve itself without an edit. It searches the kubelet's message about an image or a
+// container, or the API server's message about a pod, because only the wording of these messages reveals whether a failure is temporary. A
+// failure is temporary if a registry, the container runtime or a webhook is unreachable or too busy. A failure is also temporary if a
+// controller has not yet finished the setup of a new namespace or quota.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -116,8 +118,8 @@ func isTemporary(words string) bool {
 		func(sign string) bool { return strings.Contains(words, sign) })
 }
 
-// lacksNode reports whether, according to the scheduler (k8s.io/kubernetes/pkg/scheduler), no node fits. It is false if the fitting nodes
-// are full, cordoned or not ready.
+// lacksNode reports whether no node fits a pod, according to a message from the scheduler (k8s.io/kubernetes/pkg/scheduler). It returns
+// false if the fitting nodes are full, cordoned or not ready.
 func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(said, words) })
@@ -150,8 +152,8 @@ func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said st
 	return secret
 }
 
-// isLoop reports whether a container has terminated more than once. The first time, a Secret that is created together with the Echo may
-// just be late: the kubelet adds it to the volume when it restarts the container.
+// isLoop reports whether a container has terminated more than once. A first termination does not count, because a Secret that is created
+// together with the Echo may arrive late: the kubelet adds the Secret to the volume when it restarts the container.
 func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 }

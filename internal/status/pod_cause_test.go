@@ -16,8 +16,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestACertificateThatIsMissing checks that the Echo is not degraded after the first crash, because the Secret may just be late. From the
-// second crash on, the Echo is degraded, even between the attempts.
+// TestACertificateThatIsMissing checks that the Echo is not degraded after the first crash, because the Secret may still be created. From
+// the second crash on, the Echo is degraded, even between restarts.
 func TestACertificateThatIsMissing(t *testing.T) {
 	const (
 		line = `echo-server: Secret \"certificate\" has no key tls.crt`

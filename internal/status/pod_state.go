@@ -11,10 +11,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// maxPodNames is the maximum number of pod names that a status holds for each state.
+// maxPodNames is the maximum number of pod names that a status lists for each state.
 const maxPodNames = 50
 
-// The states of a pod, as the status groups them.
+// These are the states by which the status groups pods.
 const (
 	podReady       = "Ready"
 	podNotReady    = "NotReady"
@@ -26,15 +26,15 @@ const (
 // PodSummary is a summary of one of an Echo's pods.
 type PodSummary struct {
 	Name string
-	// Node is empty until the pod is scheduled.
+	// Node is the name of the pod's node, or an empty string until the pod is scheduled.
 	Node string
 	// State is Ready, NotReady, Pending, Failed or Terminating.
 	State string
-	// Companion is true for a companion.
+	// Companion is true if the pod is a companion.
 	Companion bool
 }
 
-// SummarizePod returns the Echo that a pod belongs to and a summary of the pod, and false if the pod belongs to none.
+// SummarizePod returns the Echo that a pod belongs to and a summary of the pod, or false if the pod belongs to no Echo.
 func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
 	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
 	companion := echopod.IsCompanion(pod)

@@ -19,7 +19,7 @@ import (
 
 const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`
 
-// companionOf returns the companion of a pod as the API server would return it.
+// companionOf returns a pod's companion in the form in which the API server would return it.
 func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
@@ -105,7 +105,7 @@ func TestPodDiffers(t *testing.T) {
 	}{
 		"nothing that the status shows": {ready, other, false},
 		"became ready":                  {starting, ready, true},
-		"was assigned to a node":        {pending, assigned, true}, // which may have problems
+		"was assigned to a node":        {pending, assigned, true}, // the node may have problems
 		"crashed":                       {starting, crashed, true},
 	} {
 		NewWithT(t).Expect(PodDiffers(&c.before, &c.after)).To(Equal(c.want), name)

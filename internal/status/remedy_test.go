@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// troubled is an Echo with a cause, and the advice that its message gives.
+// troubled is an Echo with a problem, and the advice that the Echo's message contains.
 type troubled struct {
 	reason v1.Reason
 	seen   Observation
@@ -30,12 +30,12 @@ type troubled struct {
 	advice string // a regular expression
 }
 
-// withPod returns an observation of an Echo whose pod has a status.
+// withPod returns an observation of an Echo whose pod has the given status.
 func withPod(t *testing.T, status string) Observation {
 	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []corev1.Pod{podWith(t, "p", status)}}
 }
 
-// scheduler returns the status of a pod with a message from the scheduler.
+// scheduler returns a pod status that contains a message from the scheduler.
 func scheduler(words string) string {
 	return `{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "` + words + `"}]}`
 }
@@ -48,7 +48,7 @@ func rejecting(words string) Observation {
 	return Observation{Deployment: d}
 }
 
-// requestFailed returns the error of a request for an Echo's Ingress.
+// requestFailed returns the error from a failed request on an Echo's Ingress.
 func requestFailed(err error) error {
 	return &children.RequestError{Action: children.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
@@ -119,7 +119,7 @@ func remedyOtherCases() map[string]troubled {
 	}
 }
 
-// TestEveryReasonHasARemedy checks the message for each kind of cause that requires action: it says what to do, in at most 300 bytes.
+// TestEveryReasonHasARemedy checks that the message for each cause that requires action says what to do, and has at most 300 bytes.
 func TestEveryReasonHasARemedy(t *testing.T) {
 	covered := map[string]bool{}
 	for _, cases := range []map[string]troubled{remedyPodCases(t), remedyOtherCases()} {

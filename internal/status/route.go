@@ -20,7 +20,7 @@ import (
 // routePatience is how long a Gateway's controller may take to report on a new or changed route.
 const routePatience = 30 * time.Second
 
-// routeCause returns why Gateways do not send requests to an Echo as its spec requires. Its pods can still be ready.
+// routeCause returns why Gateways do not send requests to an Echo as its spec requires. The Echo's pods can still be ready.
 func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	if !children.HasGateway(echo) || echo.Spec.Paused {
 		return cause{}
@@ -96,7 +96,8 @@ func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
 
-// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero if there are none.
+// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero if there are no such
+// routes.
 func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
 	if !children.HasGateway(echo) {
 		return 0

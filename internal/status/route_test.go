@@ -21,7 +21,7 @@ func behindGateway(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
 }
 
-// routeWith returns an HTTPRoute that is a minute old, with conditions for a Gateway.
+// routeWith returns a one-minute-old HTTPRoute with the given conditions for a Gateway.
 func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
 	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
 	if len(conditions) > 0 {
@@ -107,8 +107,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 	}
 }
 
-// TestTheURLStaysWhileTheAPIIsNotKnown checks that an API server that does not respond is not mistaken for one that does not serve Gateway
-// API.
+// TestTheURLStaysWhileTheAPIIsNotKnown checks that an unresponsive API server is not mistaken for an API server without Gateway API.
 func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 	for unknown, want := range map[bool]string{true: "http://a.example.com", false: ""} {
 		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })

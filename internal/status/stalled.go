@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// stalledAfter is how long a rejection must last before the Echo is stalled. Objects that the Echo lacks are often created together
-	// with the Echo.
+	// stalledAfter is how long a rejection must last before the Echo is stalled. The operator waits because missing objects are often
+	// created at about the same time as the Echo.
 	stalledAfter = time.Minute
-	// refusalRetry is the wait before the first retry of a rejection that the status reports.
+	// refusalRetry is the wait before the first retry after a rejection that the status reports.
 	refusalRetry = 2 * time.Second
 )
 
@@ -30,7 +30,8 @@ const (
 	stallsAtOnce
 )
 
-// stallsBy returns when an Echo that is not ready for a reason becomes stalled. Images, nodes and quotas can recover without an edit.
+// stallsBy returns when an Echo that is not ready becomes stalled, depending on the reason. Problems with images, nodes and quotas can
+// resolve without an edit of the Echo.
 func stallsBy(reason v1.Reason) stalls {
 	switch reason {
 	case v1.ReasonInvalidSpec, v1.ReasonNameConflict:
@@ -42,7 +43,7 @@ func stallsBy(reason v1.Reason) stalls {
 	}
 }
 
-// stalls returns when a failure makes an Echo stalled.
+// stalls returns when a failure causes an Echo to stall.
 func (f *Failure) stalls() stalls {
 	switch {
 	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec once other objects change
@@ -54,7 +55,7 @@ func (f *Failure) stalls() stalls {
 	}
 }
 
-// stalls returns when the cause of missing pods makes an Echo stalled.
+// stalls returns when a cause of missing pods makes an Echo stall.
 func (c cause) stalls() stalls {
 	if !c.lasting {
 		return stallsNever
@@ -65,14 +66,14 @@ func (c cause) stalls() stalls {
 // IsRefused reports whether the API server rejects one of the reconcile's requests until a user acts.
 func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLater }
 
-// isRefusal reports whether the API server rejects a request because of its content, and would reject it again.
+// isRefusal reports whether the API server rejected a request because of its content and would reject the same request again.
 func isRefusal(err error) bool {
 	status := apierrors.APIStatus(nil)
 	return errors.As(err, &status) && slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status.Status().Code)
 }
 
-// isStalled reports whether an Echo with a verdict is stalled. status has the verdict's other conditions.
+// isStalled reports whether an Echo with the verdict is stalled. status contains the verdict's other conditions.
 func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	switch {
 	case v.ready == metav1.ConditionTrue || v.degraded != metav1.ConditionTrue:
@@ -84,7 +85,7 @@ func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	}
 }
 
-// untilStalled returns the time until an Echo becomes stalled, or zero if it will not or already is.
+// untilStalled returns the time until an Echo becomes stalled, or zero if the Echo is already stalled or will not stall.
 func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
 	if v.stalls != stallsLater || v.degraded != metav1.ConditionTrue || v.ready == metav1.ConditionTrue {
 		return 0
@@ -92,8 +93,8 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 	return max(stalledAfter-degradedFor(status, now), 0)
 }
 
-// untilRetry returns the time until the next retry of a rejection: as long as the rejection has lasted, but not after it makes the Echo
-// stalled. From then on, the operator retries at a fixed rate.
+// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends at
+// the latest when the Echo becomes stalled. After that, the operator retries at a fixed rate.
 func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)
@@ -101,8 +102,8 @@ func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration 
 	return LookPeriod
 }
 
-// degradedFor returns how long the Degraded condition has been True. A rejection has lasted for the same time, unless the Echo was already
-// degraded.
+// degradedFor returns how long the Degraded condition has been True. A rejection has lasted for the same time, unless the Echo was degraded
+// before the rejection.
 func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	if degraded == nil || degraded.Status != metav1.ConditionTrue {

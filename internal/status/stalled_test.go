@@ -32,7 +32,8 @@ const (
 	failed  = kstatus.FailedStatus
 )
 
-// stallRow is what kstatus reports for an Echo with a reason, immediately and after an hour. ready is true if the Echo is ready.
+// stallRow contains what kstatus reports for an Echo with a given reason, both immediately and after an hour. ready is true if the Echo is
+// ready.
 type stallRow struct {
 	ready       bool
 	first, last kstatus.Status
@@ -89,7 +90,7 @@ func reasonsOfConditions(t *testing.T) []string {
 	return names
 }
 
-// kstatusOf returns what kstatus reports for an Echo with a status.
+// kstatusOf returns what kstatus reports for an Echo with the given status.
 func kstatusOf(t *testing.T, status *v1.EchoStatus) kstatus.Status {
 	t.Helper()
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = status.ObservedGeneration, *status })
@@ -181,8 +182,8 @@ func refusedPods(message string) Observation {
 	return Observation{Deployment: d}
 }
 
-// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection makes the Echo stalled. Before that,
-// the wait for the next reconcile is as long as the rejection has lasted.
+// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection causes the Echo to stall. Before that,
+// the wait for each reconcile equals the time that the rejection has lasted.
 func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 	g := NewWithT(t)
 	refused := func() *Failure {

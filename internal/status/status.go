@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// measure returns the status with everything except the phase and the conditions. Fields that were not observed do not change, nor does the
-// external URL while the spec is not applied.
+// measure returns the complete status except the phase and the conditions. Fields that the reconcile did not observe keep their values. The
+// external URL also keeps its value until the spec is applied.
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
-	if seen.Service != nil { // the Service works, whatever else fails
+	if seen.Service != nil { // the Service works regardless of other failures
 		status.URL = cmp.Or(routing.LiveURL(echo, seen.Service), status.URL)
 	}
 	if failure == nil && !echo.Spec.Paused {
@@ -34,7 +34,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	return status
 }
 
-// measureObjects writes into a status which of an Echo's objects exist.
+// measureObjects records in a status which objects of an Echo exist.
 func measureObjects(status *v1.EchoStatus, seen Observation) {
 	measureDeployment(status, seen)
 	if seen.Pods != nil {
@@ -45,7 +45,7 @@ func measureObjects(status *v1.EchoStatus, seen Observation) {
 	}
 }
 
-// measureDeployment writes into a status what a Deployment runs.
+// measureDeployment records a Deployment's replica counts and its image in a status.
 func measureDeployment(status *v1.EchoStatus, seen Observation) {
 	d := seen.Deployment
 	if d == nil && !seen.NoDeployment {

@@ -17,10 +17,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// statusTime is the time at which the cases' statuses are evaluated.
+// statusTime is the time at which the statuses of all cases are evaluated.
 var statusTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// evaluate returns an Echo of generation 4 with the status of the case.
+// evaluate returns an Echo with generation 4 and the status of the case.
 func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	t.Helper()
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
@@ -41,8 +41,8 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestStatusesAreStored compares the Echoes from TestStatus' cases, and deleted Echoes, with the files in testdata, which tests of other
-// modules read. UPDATE=1 rewrites the files.
+// TestStatusesAreStored compares the Echoes from the cases of TestStatus, as well as deleted Echoes, with the files in testdata. Tests in
+// other modules read these files. UPDATE=1 rewrites the files.
 func TestStatusesAreStored(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string

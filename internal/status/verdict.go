@@ -28,16 +28,16 @@ type verdict struct {
 	stalls stalls
 	// event is the reason of the event that reports the verdict.
 	event v1.Reason
-	// eventNote is the note of that event. If it is empty, the message is the note.
+	// eventNote is the note of the event. If eventNote is empty, the verdict's message is the note.
 	eventNote string
-	// routes is the cause if Gateways do not send requests to the Echo. routed is true if they do.
+	// routes is the cause if Gateways do not send requests to the Echo. routed is true if Gateways send requests to the Echo.
 	routes cause
 	routed bool
-	// final is true if the Echo never leaves this state, which is therefore always reported.
+	// final is true if the Echo cannot leave this state. A final state is always reported.
 	final bool
 }
 
-// message returns the whole message: what is wrong, what to do, and the numbers.
+// message returns the whole message: what is wrong, what to do, and how many pods are ready.
 func (v verdict) message() string {
 	return message.Join(v.problem.String(), message.Join(v.notes...), v.counts)
 }
@@ -82,7 +82,7 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	}
 }
 
-// causes holds what a verdict depends on, in addition to the pod counts.
+// causes holds the facts, other than pod counts, on which a verdict depends.
 type causes struct {
 	// pods is the cause of missing pods, and routes is the cause if Gateways do not send requests. Each is zero if the cause is unknown or
 	// if nothing is wrong.
@@ -100,7 +100,7 @@ func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time)
 	return c
 }
 
-// podsCause returns why pods are missing, or the zero value if none are.
+// podsCause returns why pods are missing, or the zero value if no pods are missing.
 func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
 	if pods.ready {
 		return cause{}
@@ -108,7 +108,7 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause
 	return causeOf(seen).resolveFrom(before)
 }
 
-// podsVerdict returns the verdict on a reconcile that succeeded. Only its pods determine whether an Echo is ready.
+// podsVerdict returns the verdict on a reconcile that succeeded. The readiness of an Echo depends only on its pods.
 func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{routes: why.routes, routed: why.routed, rollout: pods.rollout(), phase: pods.phase(why), notes: why.notes}
 	v.problem = cmp.Or(why.pods.problem, why.routes.problem, pods.problem())
@@ -142,7 +142,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	}
 	if seen.Deployment != nil {
 		pods := availabilityOf(seen.Deployment, replicasOf(seen.Deployment), &echo.Status, now)
-		pods.progressing = false // the rollout is not the one that the spec requires
+		pods.progressing = false // the rollout does not match the current spec
 		v.counts = pods.counts(true)
 	}
 	if failure.Transient {
@@ -154,7 +154,8 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	return v
 }
 
-// pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are compared with their own spec.
+// pausedVerdict returns the verdict on a paused Echo. The operator does not change the Echo's objects, and compares each object with its
+// own spec.
 func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
 	const paused, advice = "The Echo is paused: changes are not applied.", "Set spec.paused to false to apply them."
 	v := verdict{
@@ -184,7 +185,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 }
 
 // deletingVerdict returns the verdict on an Echo that is being deleted. failure is the reason why the deletion does not progress, or nil if
-// it does.
+// the deletion progresses.
 func deletingVerdict(failure *Failure) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{

@@ -24,11 +24,11 @@ import (
 type said struct {
 	Ready, Progressing, Degraded  string // the status and the reason
 	Message                       string // of the status
-	OfReady, Rollout, OfAttention string // of the three conditions; the last one is empty if the Echo is not degraded
+	OfReady, Rollout, OfAttention string // messages of the three conditions; OfAttention is empty if the Echo is not degraded
 	Event                         string
 }
 
-// saying summarizes a report.
+// saying returns a summary of a report.
 func saying(report Report) said {
 	value := func(kind string) (string, string) {
 		c := meta.FindStatusCondition(report.Status.Conditions, kind)

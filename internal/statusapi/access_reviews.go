@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// allowTTL and denyTTL are how long the API server's reviews are cached. A revoked permission therefore ends soon, and a new permission
-	// takes effect even sooner.
+	// allowTTL and denyTTL are how long the API server's reviews are cached. The revocation of a permission therefore takes effect soon,
+	// and a new permission takes effect even sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
-	// maxCachedReviews is the maximum number of cached reviews. maxCachedQuestion limits the length in bytes of a question whose review is
-	// cached, because clients choose the length.
+	// maxCachedReviews is the maximum number of cached reviews. Reviews of questions longer than maxCachedQuestion bytes are not cached,
+	// because clients choose the length of a question.
 	maxCachedReviews  = 1024
 	maxCachedQuestion = 4096
 )
@@ -29,14 +29,14 @@ const (
 // third larger.
 type accessReviews struct {
 	reviews authorizationclient.SubjectAccessReviewInterface
-	cache   *utilcache.LRUExpireCache // by the JSON of the question
+	cache   *utilcache.LRUExpireCache // keyed by the question in JSON
 }
 
 func newAccessReviews(reviews authorizationclient.SubjectAccessReviewInterface) *accessReviews {
 	return &accessReviews{reviews, utilcache.NewLRUExpireCache(maxCachedReviews)}
 }
 
-// authorize is an authorizer.AuthorizerFunc. It denies what the API server does not allow.
+// authorize is an authorizer.AuthorizerFunc. It denies all requests that the API server does not allow.
 func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attributes) (authorizer.Decision, string, error) {
 	status, err := r.review(ctx, questionOf(wants))
 	switch {

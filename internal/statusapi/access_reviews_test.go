@@ -18,7 +18,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// judge is an API server that reviews access. It first returns errors, and then responds.
+// judge is an API server that reviews access. It returns an error for each of the first requests, and then responds to requests.
 type judge struct {
 	authorizationclient.SubjectAccessReviewInterface
 	fails  []error

@@ -162,7 +162,7 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(out).Encode(reviewed)
 }
 
-// asJSON returns a client configuration for an API server that reads JSON. The client does not limit its requests.
+// asJSON returns a client configuration for an API server that reads JSON. The client has no rate limit.
 func asJSON(url string) *rest.Config {
 	return &rest.Config{Host: url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// diagnosis is the state of this process. Replicas other than the leader omit the fields that only the leader has.
+// diagnosis is the state of this process. Replicas other than the leader omit the fields for which only the leader has data.
 type diagnosis struct {
 	Version    string          `json:"version"`
 	Replica    string          `json:"replica"`
@@ -25,7 +25,7 @@ type diagnosis struct {
 	Echoes     []reconcileView `json:"echoes,omitempty"`
 }
 
-// reconcileView is the last reconcile of an Echo.
+// reconcileView describes the most recent reconcile of an Echo.
 type reconcileView struct {
 	Namespace           string    `json:"namespace"`
 	Name                string    `json:"name"`
@@ -49,7 +49,7 @@ func (s *Server) diagnose(out http.ResponseWriter, r *http.Request) {
 	writeJSON(out, http.StatusOK, d)
 }
 
-// reconcileViews returns the last reconcile of each Echo, sorted by namespace and name.
+// reconcileViews returns the most recent reconcile of each Echo, sorted by namespace and name.
 func reconcileViews(reconciles map[types.NamespacedName]history.Reconcile) []reconcileView {
 	var views []reconcileView
 	for echo, last := range reconciles {
@@ -62,7 +62,7 @@ func reconcileViews(reconciles map[types.NamespacedName]history.Reconcile) []rec
 	return views
 }
 
-// queueDepths returns the number of objects in the work queue of each controller, from a metric that has a value for each priority.
+// queueDepths returns the number of objects in each controller's work queue. The queue metric has a separate value for each priority.
 func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
 	families, err := metrics.Gather()
 	if err != nil {
@@ -72,7 +72,7 @@ func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			switch name := controllerOf(metric); family.GetName() {
-			case "controller_runtime_max_concurrent_reconciles": // lists all controllers; a queue that was never used has no depth
+			case "controller_runtime_max_concurrent_reconciles": // lists all controllers; an unused queue has no depth
 				depths[name] += 0
 			case "workqueue_depth":
 				depths[name] += int(metric.GetGauge().GetValue())

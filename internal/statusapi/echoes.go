@@ -22,7 +22,7 @@ type echoList struct {
 	Items []echoView `json:"items"`
 }
 
-// listEchoes responds with all Echoes, or with the Echoes of one namespace.
+// listEchoes responds with all Echoes, or with the Echoes in one namespace.
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 	asked, _ := targetOf(r)
 	if asked.namespace != "" && !s.watches(asked.namespace) {
@@ -87,7 +87,7 @@ func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
 // podIndex maps each Echo to its pods.
 type podIndex map[types.NamespacedName][]status.PodSummary
 
-// pods reads the pods of all Echoes in a namespace at once, because a list for each Echo would take quadratic time.
+// pods reads the pods of all Echoes in a namespace at once, because listing the pods of each Echo separately would take quadratic time.
 func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
 	list := &corev1.PodList{}
 	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

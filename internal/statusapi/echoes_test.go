@@ -19,7 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// threeEchoes returns a store with a/x, a/y and b/x in no order, each with a pod, and a pod that belongs to no Echo.
+// threeEchoes returns a store with the Echoes a/x, a/y and b/x in no particular order, one pod for each Echo, and a pod that belongs to no
+// Echo.
 func threeEchoes() *store {
 	s := &store{fail: map[string]error{}}
 	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {

@@ -25,7 +25,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	if s.leads() {
 		return s.Replica, nil
 	}
-	if s.Lease.Name == "" { // about to start
+	if s.Lease.Name == "" { // without leader election, this replica is about to start
 		return "", nil
 	}
 	lease := &coordinationv1.Lease{}
@@ -38,7 +38,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	return podOf(*lease.Spec.HolderIdentity), nil
 }
 
-// podOf returns the name of the pod that holds a lease. A holder's identity is the name of its pod and a unique suffix.
+// podOf returns the name of the pod that holds a lease. The identity of a holder consists of its pod's name and a unique suffix.
 func podOf(holder string) string {
 	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
 		return holder[:i]
@@ -46,7 +46,7 @@ func podOf(holder string) string {
 	return holder
 }
 
-// onLeader lets only the leader respond. Other replicas respond with the leader's name.
+// onLeader calls the handler only on the leader. Other replicas respond with the name of the leader's pod.
 func (s *Server) onLeader(next http.HandlerFunc) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
 		if s.leads() {

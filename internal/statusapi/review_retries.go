@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// reviewTimeout bounds a review by the API server, including all attempts.
+// reviewTimeout limits the duration of a review by the API server, including all attempts.
 const reviewTimeout = 10 * time.Second
 
 // reviewRetries returns a backoff that retries a failed review twice within two seconds.
@@ -31,12 +31,12 @@ func retryReview[T any](ctx context.Context, send func(context.Context) (*T, err
 		return true, last
 	})
 	if last != nil {
-		return nil, last // more helpful than an exceeded deadline
+		return nil, last // the last error is more helpful than an exceeded deadline
 	}
 	return reviewed, err
 }
 
-// isTemporary reports whether an error may go away within seconds.
+// isTemporary reports whether an error may resolve itself within seconds.
 func isTemporary(err error) bool {
 	_, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||

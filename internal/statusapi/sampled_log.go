@@ -32,7 +32,7 @@ func (s *sampledLog) info(message string, keysAndValues ...any) {
 	s.log.Info(message, keysAndValues...)
 }
 
-// next reports whether a line is due, and how many were dropped before it.
+// next returns the number of lines that were dropped since the last line, and reports whether a line is due.
 func (s *sampledLog) next(now time.Time) (int, bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// Server is the status API. All fields are required, except the ones that may be empty.
+// Server serves the status API. All fields are required, unless their comments allow an empty value.
 type Server struct {
 	// Cached reads Echoes and pods from the manager's cache.
 	Cached client.Reader
@@ -24,9 +24,9 @@ type Server struct {
 	Metrics prometheus.Gatherer
 	// Elected is closed when this process becomes the leader.
 	Elected <-chan struct{}
-	// Lease is the leader's lease, or an empty key without leader election.
+	// Lease is the key of the leader's lease, or an empty key without leader election.
 	Lease client.ObjectKey
-	// Replica is the name of this process' pod.
+	// Replica is the name of this process's pod.
 	Replica string
 	// Version is the version of the operator.
 	Version string
@@ -58,14 +58,14 @@ func (s *Server) watches(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// writeJSON responds with JSON, indented for people.
+// writeJSON responds with JSON that is indented for readability.
 func writeJSON(out http.ResponseWriter, status int, body any) {
 	out.Header().Set("Content-Type", "application/json")
 	out.Header().Set("Cache-Control", "no-store")
 	out.WriteHeader(status)
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(body) // the client is gone
+	_ = encoder.Encode(body) // an error means that the client is gone
 }
 
 // writeError responds with a message that describes what is wrong.

@@ -45,7 +45,7 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, object client.Objec
 		if s.fail["Lease"] != nil {
 			return s.fail["Lease"]
 		}
-		if key.Name == "" { // a real client rejects it without a request
+		if key.Name == "" { // a real client rejects an empty name without sending a request
 			return errors.New("resource name may not be empty")
 		}
 		if s.holder != "" && key.Name == "lease" {

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The paths of the status API.
+// These are the paths of the status API.
 const (
 	echoesPath      = "/echoes"
 	diagnosticsPath = "/diagnostics"
@@ -21,7 +21,7 @@ const (
 // target selects the Echoes of a request: one Echo, all Echoes in a namespace if there is no name, or all Echoes if there is no namespace.
 type target struct{ namespace, name string }
 
-// targetOf returns the target of a request, and false if the request is not about Echoes.
+// targetOf returns the target of a request, or false if the request is not about Echoes.
 func targetOf(r *http.Request) (target, bool) {
 	path, found := strings.CutPrefix(r.URL.Path, echoesPath)
 	if !found || path != "" && path[0] != '/' {
@@ -45,7 +45,7 @@ func (t target) check() error {
 	return nil
 }
 
-// attributes returns the permission that a request requires: to list or get Echoes, as with the API server, or to use the path.
+// attributes returns the permission that a request requires: either to list or get Echoes, as for the API server, or to access the path.
 func attributes(who user.Info, r *http.Request) authorizer.AttributesRecord {
 	asked, isEchoes := targetOf(r)
 	if !isEchoes {

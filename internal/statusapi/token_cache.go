@@ -14,11 +14,11 @@ import (
 const tokenTTL = time.Minute
 
 // tokenCache is an authenticator.Token that caches which tokens another authenticator accepted. Concurrent requests with the same token
-// wait for one review. k8s.io/apiserver's cache would link the API server's metrics and audit log, which take a sixth of the time before
-// main starts.
+// wait for one review. k8s.io/apiserver's cache would link the API server's metrics and audit log, which would take a sixth of the time
+// before main starts.
 type tokenCache struct {
 	tokens   authenticator.Token
-	accepted *utilcache.LRUExpireCache // by the digest of the token
+	accepted *utilcache.LRUExpireCache // keyed by the token's digest
 	asking   singleflight.Group
 }
 
@@ -33,7 +33,7 @@ func (c *tokenCache) AuthenticateToken(ctx context.Context, token string) (*auth
 		return response.(*authenticator.Response), true, nil
 	}
 	shared, err, _ := c.asking.Do(string(digest[:]), func() (any, error) {
-		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // other requests also wait for it
+		response, ok, err := c.tokens.AuthenticateToken(context.WithoutCancel(ctx), token) // other requests may wait for this review
 		if !ok || err != nil {
 			return nil, err
 		}

@@ -26,16 +26,17 @@ const (
 	knownTTL    = time.Hour
 )
 
-// errTooManyReviews is the error for a token that is not reviewed because of these bounds.
+// errTooManyReviews is the error for a token that is not reviewed because of the limits on reviews.
 var errTooManyReviews = errors.New("too many tokens are being reviewed")
 
 // tokenReviews is an authenticator.Token that asks the API server (TokenReview). It bounds the reviews of unknown tokens. It does not bound
-// the reviews of tokens that the API server has accepted before, so that a flood of other tokens does not lock out their users.
+// the reviews of tokens that the API server has accepted before, so that a flood of unknown tokens does not lock out users with valid
+// tokens.
 type tokenReviews struct {
 	reviews authenticationclient.TokenReviewInterface
 	rate    flowcontrol.PassiveRateLimiter
 	slots   chan struct{}
-	known   *utilcache.LRUExpireCache // by the digest of the token
+	known   *utilcache.LRUExpireCache // keyed by the token's digest
 }
 
 func newTokenReviews(reviews authenticationclient.TokenReviewInterface) *tokenReviews {

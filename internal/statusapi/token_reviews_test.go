@@ -18,8 +18,8 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 )
 
-// reviewer is an API server that reviews tokens. It accepts tokens that begin with "good" unless they are revoked, fails for "down", and
-// responds to "slow" only once it is released.
+// reviewer is an API server that reviews tokens. It accepts tokens that begin with "good" unless they are revoked, returns an error for
+// "down", and delays its response to "slow" until the test releases it.
 type reviewer struct {
 	authenticationclient.TokenReviewInterface
 	asked   atomic.Int32
@@ -140,7 +140,8 @@ func TestAReviewThatFailsIsNoRejection(t *testing.T) {
 	})
 }
 
-// TestAFloodOfMadeUpTokens sends made-up tokens to the endpoint, and checks that the reviews and the log lines stay within their rates.
+// TestAFloodOfMadeUpTokens sends made-up tokens to the endpoint, and checks that the reviews and the log lines stay within their rate
+// limits.
 func TestAFloodOfMadeUpTokens(t *testing.T) {
 	api := &reviews{}
 	server := httptest.NewServer(api)

@@ -83,7 +83,7 @@ func responseViewOf(response *v1.EchoResponse) *responseView {
 	return view
 }
 
-// byNode groups pods by node, both sorted by name.
+// byNode groups pods by node. Both the nodes and the pods on each node are sorted by name.
 func byNode(pods []status.PodSummary) []nodeView {
 	slices.SortFunc(pods, func(a, b status.PodSummary) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))

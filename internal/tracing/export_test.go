@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/collector"
 )
 
-// TestRequestsAreSentAsConfigured checks that the exporter reads the environment itself.
+// TestRequestsAreSentAsConfigured checks that the exporter reads its settings from the environment.
 func TestRequestsAreSentAsConfigured(t *testing.T) {
 	g := NewWithT(t)
 	c := collector.New(nil)
@@ -42,7 +42,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	}
 }
 
-// TestProblemsAreLogged checks that the log contains the errors that the libraries cannot return, and no secret.
+// TestProblemsAreLogged checks that the log contains the errors that the libraries cannot return, but no secrets.
 func TestProblemsAreLogged(t *testing.T) {
 	g := NewWithT(t)
 	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
@@ -89,7 +89,7 @@ func TestReconciler_doesNotWaitForCollector(t *testing.T) {
 	}
 }
 
-// logged is a log that can be read while it is written.
+// logged is a log that can be read while it is being written.
 type logged struct {
 	lock  sync.Mutex
 	lines []string

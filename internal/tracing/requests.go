@@ -21,7 +21,7 @@ const (
 )
 
 // Wrap returns a transport that sends requests through next and creates a span for each request of a reconcile. If traces are disabled, it
-// returns next itself. Watches and lease requests belong to no reconcile.
+// returns next itself. Watches and lease requests do not belong to a reconcile, so they get no spans.
 func (t Tracer) Wrap(next http.RoundTripper) http.RoundTripper {
 	if t.tracer == nil {
 		return next
@@ -57,5 +57,5 @@ func (t *tracedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
+// WrappedRoundTripper implements RoundTripperWrapper from k8s.io/apimachinery/pkg/util/net.
 func (t *tracedRequests) WrappedRoundTripper() http.RoundTripper { return t.next }

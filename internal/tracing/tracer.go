@@ -20,7 +20,7 @@ import (
 // serviceName is the name of the tracer and, unless OTEL_SERVICE_NAME is set, of the service.
 const serviceName = "echo-operator"
 
-// Tracer creates spans, which are sent in the background. The zero value creates none.
+// Tracer creates spans, which are sent in the background. The zero value creates no spans.
 type Tracer struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
@@ -52,7 +52,7 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	return Tracer{tracer: provider.Tracer(serviceName, trace.WithInstrumentationVersion(version)), provider: provider, log: log}, nil
 }
 
-// reportTo makes the libraries log the errors that they cannot return, without the values of settings, because headers may be secret.
+// reportTo makes the libraries log the errors that they cannot return. The log omits the values of settings, because headers may be secret.
 func reportTo(log logr.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Error(err, "Spans are lost, or an OpenTelemetry setting is invalid.")
@@ -61,7 +61,7 @@ func reportTo(log logr.Logger) {
 		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
 
-// describe returns the attributes of this process in its spans. Attributes from the environment take precedence.
+// describe returns the attributes that describe this process in its spans. Attributes from the environment take precedence.
 func describe(version string) (*resource.Resource, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -78,7 +78,7 @@ func describe(version string) (*resource.Resource, error) {
 	return about, nil
 }
 
-// Close sends the remaining spans, within a timeout. No span is sent afterwards.
+// Close sends the remaining spans within a timeout. No spans are sent afterwards.
 func (t Tracer) Close(timeout time.Duration) {
 	if t.provider == nil {
 		return

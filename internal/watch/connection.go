@@ -18,7 +18,8 @@ type connection struct {
 	reported map[string]bool // the errors reported since the last response
 }
 
-// RoundTrip implements http.RoundTripper. It reports each error once, until a request gets a response again.
+// RoundTrip implements http.RoundTripper. After it has reported an error, it does not report the same error again until a request gets a
+// response.
 func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(request)
 	c.lock.Lock()
@@ -32,7 +33,7 @@ func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// reason returns an error without the local port, which differs for each connection.
+// reason returns the text of an error without the local port, which differs for each connection.
 func reason(err error) string {
 	if broken := new(net.OpError); errors.As(err, &broken) && broken.Op != "dial" {
 		return fmt.Sprintf("%s: %v", broken.Op, broken.Err)

@@ -5,22 +5,23 @@ import (
 )
 
 const (
-	// env is the field that holds the environment variables of containers and Echoes. Their values may be passwords.
+	// env is the field that holds the environment variables of containers and Echoes. The values of these variables may be passwords.
 	env = "env"
 	// hidden is shown instead of a secret value.
 	hidden = "(hidden)"
-	// lastApplied is the annotation in which 'kubectl apply' keeps a copy of the whole manifest, including the values of its env.
+	// lastApplied is the annotation in which 'kubectl apply' stores a copy of the whole manifest, including the values of environment
+	// variables.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// strip removes the parts of an object that are never shown, so that memory does not hold them either.
+// strip removes the parts of an object that are never shown, so that they are not kept in memory either.
 func strip(object any) (any, error) {
 	if o, ok := object.(*unstructured.Unstructured); ok {
 		o.SetManagedFields(nil)
 		annotations := o.GetAnnotations()
 		delete(annotations, lastApplied)
 		if len(annotations) == 0 {
-			annotations = nil // as if there were none
+			annotations = nil // as if the object had no annotations
 		}
 		o.SetAnnotations(annotations)
 		hide(o.Object, false, false)

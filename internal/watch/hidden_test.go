@@ -50,7 +50,7 @@ func TestStrip_ignoresOtherTypes(t *testing.T) {
 	}
 }
 
-// state parses an object as a client does: whole numbers are int64.
+// state parses an object as a client does: whole numbers become int64 values.
 func state(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}

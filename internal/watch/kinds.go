@@ -15,7 +15,7 @@ import (
 
 // kind is a kind of object that can be watched.
 type kind struct {
-	name       string // as on the command line
+	name       string // as written on the command line
 	kind       string
 	resource   schema.GroupVersionResource
 	namespaced bool

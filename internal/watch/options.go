@@ -18,7 +18,7 @@ type Options struct {
 	output    string // json, or empty for text
 }
 
-// API returns the API that the cluster must serve.
+// API returns the API group and version that the cluster must serve.
 func (o Options) API() schema.GroupVersion { return o.kind.resource.GroupVersion() }
 
 // AddFlags adds the flags of the command.
@@ -28,7 +28,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.output, "output", "o", "", "output format: json prints one JSON object per line; defaults to text")
 }
 
-// Complete reads the command's arguments after its flags were parsed. Its errors name the problem and the valid values.
+// Complete reads the command's arguments after the flags have been parsed. Its errors name the problem and the valid values.
 func (o *Options) Complete(arguments []string, flags *pflag.FlagSet) error {
 	var err error
 	if o.kind, err = kindOf(arguments); err != nil {

@@ -30,7 +30,7 @@ type event struct {
 	Message   string         `json:"message,omitempty"`
 }
 
-// printer prints events, each in one write, because errors and objects come from different goroutines.
+// printer prints each event with a single write, because errors and objects come from different goroutines.
 type printer struct {
 	stdout, stderr io.Writer
 	json           bool
@@ -65,7 +65,7 @@ func (p *printer) print(e event) {
 	}
 }
 
-// line returns an event as JSON, in which <, > and & are not escaped, or as text.
+// line returns an event as text, or as JSON in which the characters <, > and & are not escaped.
 func (e event) line(asJSON bool, summary func(map[string]any) string) ([]byte, error) {
 	if !asJSON {
 		return []byte(e.words(summary) + "\n"), nil

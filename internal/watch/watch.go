@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. It reports broken connections
-// and requests that the API server rejects, and retries.
+// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. If a connection breaks or the
+// API server rejects a request, Run reports the problem and retries.
 func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -68,13 +68,13 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 }
 
 // isNews reports whether an error that ends listing or watching must be printed. The connection has already printed errors about missing
-// responses. It is normal that a watch is too old, or that the server ends it.
+// responses. It is normal for a watch to become too old, or for the server to end a watch.
 func isNews(err error) bool {
 	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
 		io.ErrUnexpectedEOF)
 }
 
-// listWatch lists and watches, and prints the errors of a watch that client-go does not report.
+// listWatch lists and watches objects, and prints the watch errors that client-go does not report.
 func listWatch(client dynamic.Interface, options Options, p *printer) *cache.ListWatch {
 	objects := client.Resource(options.kind.resource).Namespace(options.namespace)
 	named := func(err error) { p.failure(fmt.Errorf("failed to watch %s: %w", options.kind.name, err)) }
@@ -97,8 +97,8 @@ func listWatch(client dynamic.Interface, options Options, p *printer) *cache.Lis
 	}
 }
 
-// reportEnd reports the error that ends a watch, and passes on every event. It ignores the error that a watch is too old to continue, which
-// is normal after a long interruption. It also ignores errors of a watch that this side is closing.
+// reportEnd reports the error that ends a watch, and passes on every event. It ignores the error for a watch that is too old to continue,
+// because this error is normal after a long interruption. It also ignores errors from a watch that the client itself is closing.
 func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	ended := false
 	return func(event watch.Event) (watch.Event, bool) {

@@ -52,13 +52,13 @@ func TestReportEnd(t *testing.T) {
 	}
 }
 
-// podServer responds as an API server that has one pod, and reports that the pod was deleted. It serves only requests with its namespace
+// podServer responds like an API server with one pod, and then reports that the pod was deleted. It serves only requests for its namespace
 // and selector.
 func podServer(out http.ResponseWriter, r *http.Request) {
 	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","uid":"u","resourceVersion":"%s"},"status":{"phase":"Running"}}`
 	query := r.URL.Query()
 	if r.URL.Path != "/api/v1/namespaces/ns/pods" || query.Get("labelSelector") != "app=web" || query.Get("sendInitialEvents") != "" {
-		http.NotFound(out, r) // client-go lists if initial events are not supported
+		http.NotFound(out, r) // client-go sends a list request if initial events are not supported
 		return
 	}
 	out.Header().Set("Content-Type", "application/json")

@@ -7,9 +7,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsDenied reports whether an admission webhook or policy denies a request. Both choose the code and the reason of the response, so only
-// the API server's words distinguish a denial: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go, and dispatcher.go in
-// the directory policy/validating next to it.
+// IsDenied reports whether an admission webhook or policy denies a request. Webhooks and policies choose the code and the reason of the
+// response, so only the wording of the API server's message identifies a denial. The wording comes from
+// k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go and
+// k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 func IsDenied(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {

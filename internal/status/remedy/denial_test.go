@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// coded returns an API server response with a code.
+// coded returns an API server error with the given code.
 func coded(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }
 
-// TestIsDenied covers the API server's messages: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go, and dispatcher.go in
-// the directory policy/validating next to it.
+// TestIsDenied covers the API server's messages from k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go and
+// k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 func TestIsDenied(t *testing.T) {
 	const webhook, policy = `admission webhook "w.example.org" denied the request`, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
 	for _, code := range []int32{400, 401, 403, 404, 409, 413, 422, 429, 500} {

@@ -1,3 +1,3 @@
-// Package remedy returns advice on problems that Kubernetes, a container registry or a Gateway reports. Only the words of a report
-// distinguish most cases, so each table names the source of the words.
+// Package remedy returns advice on problems that Kubernetes, a container registry or a Gateway reports. Most cases differ only in the
+// wording of the report, so each table names the source of its wording.
 package remedy

@@ -13,7 +13,7 @@ import (
 // rule is the advice for a message that contains certain words.
 type rule struct{ words, advice string }
 
-// first returns the advice of the first rule whose words are in a message, or the last argument if there is none.
+// first returns the advice of the first rule whose words occur in a message, or the given fallback if no rule matches.
 func first(message string, rules []rule, otherwise string) string {
 	for _, r := range rules {
 		if strings.Contains(message, r.words) {
@@ -23,7 +23,8 @@ func first(message string, rules []rule, otherwise string) string {
 	return otherwise
 }
 
-// Scheduling returns what to do if the scheduler finds no node for a pod: k8s.io/kubernetes/pkg/scheduler/framework/plugins.
+// Scheduling returns what to do if the scheduler finds no node for a pod. The messages come from
+// k8s.io/kubernetes/pkg/scheduler/framework/plugins.
 func Scheduling(message string) string {
 	return first(message, []rule{
 		{"no nodes available", "Add a node to the cluster."},
@@ -39,7 +40,8 @@ func Scheduling(message string) string {
 }
 
 // Creation returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
-// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. OpenShift adds the security context constraints.
+// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. On OpenShift, security context constraints can also reject
+// pods.
 func Creation(message string) string {
 	return first(message, []rule{
 		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."},
@@ -53,15 +55,17 @@ func Creation(message string) string {
 }
 
 const (
-	// webhookFailed are the API server's words for a webhook that it cannot call, and webhookAdvice begins the advice for that case.
+	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice is the beginning of the advice for
+	// it.
 	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
-	// limitRange is the advice for a rejection by k8s.io/kubernetes/plugin/pkg/admission/limitranger.
+	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources to fit the namespace's LimitRange."
 	// policy is the advice for a denial by a webhook or a policy.
 	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
 )
 
-// Container returns what to do if the kubelet cannot start an Echo's container: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
+// Container returns what to do if the kubelet cannot start an Echo's container. The messages come from
+// k8s.io/kubernetes/pkg/kubelet/kuberuntime.
 func Container(message string) string {
 	return first(message, []rule{
 		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// The words of the API server, and of OpenShift's cluster quotas, which use the same library:
+// These phrases are from the API server's messages about quotas. OpenShift's cluster quotas use the same library:
 // k8s.io/apiserver/pkg/admission/plugin/resourcequota.
 const (
 	quotaExceeded     = "exceeded quota: "
@@ -26,8 +26,8 @@ func IsQuotaExceeded(err error) bool {
 	return errors.As(err, &status) && !IsDenied(err) && Quota(status.Status().Message, "") != (message.Problem{})
 }
 
-// Quota returns the problem for an object that a resource quota rejects, or the zero value if the API server's words are about something
-// else. An empty object stands for the Deployment's pods.
+// Quota returns the problem for an object that a resource quota rejects, or the zero value if the API server's message is about something
+// else. If object is empty, the quota rejects the Deployment's pods.
 func Quota(words, object string) message.Problem {
 	if _, why, found := strings.Cut(words, " is forbidden: "); found {
 		words = why
@@ -50,7 +50,7 @@ func Quota(words, object string) message.Problem {
 	return message.Problem{}
 }
 
-// exceededProblem returns the problem for a quota that is used up, as in "few, requested: pods=1, used: pods=2, limited: pods=2".
+// exceededProblem returns the problem for a used-up quota, given a text such as "few, requested: pods=1, used: pods=2, limited: pods=2".
 func exceededProblem(said, object, subject string) message.Problem {
 	name, numbers, found := strings.Cut(said, ", requested: ")
 	if !found {
@@ -72,7 +72,7 @@ func requested(numbers string) []string {
 	return names
 }
 
-// exceededAdvice returns what to do about a quota that does not allow more of some resources.
+// exceededAdvice returns what to do if a quota does not allow more of the given resources.
 func exceededAdvice(object string, resources []string) string {
 	compute := slices.ContainsFunc(resources, func(name string) bool { return name != "pods" && name != "count/pods" })
 	byType := func(name string) bool { return strings.HasPrefix(name, "services.") }
@@ -88,14 +88,14 @@ func exceededAdvice(object string, resources []string) string {
 	}
 }
 
-// unsetProblem returns the problem for containers that do not set what a quota requires, as in "limits.cpu for: echo; limits.memory for:
-// echo".
+// unsetProblem returns the problem for containers that do not set the resources that a quota requires, given a text such as "limits.cpu
+// for: echo; limits.memory for: echo".
 func unsetProblem(quota, unset, subject string) message.Problem {
 	var names, fields []string
 	for each := range strings.SplitSeq(unset, "; ") {
 		name, _, _ := strings.Cut(each, " for: ")
 		names = append(names, name)
-		if !strings.Contains(name, ".") { // cpu and memory stand for requests
+		if !strings.Contains(name, ".") { // in quotas, cpu and memory mean requests
 			name = "requests." + name
 		}
 		fields = append(fields, "spec.resources."+name)

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// quotaResources returns the quota resources that can reject objects of the operator. Its values are the rejected objects. An empty value
-// stands for the Deployment's pods.
+// quotaResources maps the resources whose quotas can reject the operator's objects to the rejected objects. An empty value means the
+// Deployment's pods.
 func quotaResources() map[string][]string {
 	pods := []string{"", "the Pod web-echo-1", "the pods of the check"}
 	resources := map[string][]string{"services": {"the Service x"}, "services.loadbalancers": {"the Service x"}, "services.nodeports": {"the Service x"}}
@@ -30,7 +30,7 @@ func quotaResources() map[string][]string {
 	return resources
 }
 
-// TestQuota covers the API server's messages: k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
+// TestQuota covers the API server's messages from k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 func TestQuota(t *testing.T) {
 	for resource, objects := range quotaResources() {
 		numbers := "requested: " + resource + "=1, used: " + resource + "=2, limited: " + resource + "=2"

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Of returns the problem for an error of a reconcile.
+// Of returns the problem for an error from a reconcile.
 func Of(err error) message.Problem {
 	var invalid *children.InvalidSpecError
 	var taken *children.NameConflictError
@@ -33,10 +33,10 @@ func Of(err error) message.Problem {
 	}
 }
 
-// retried is the advice for an error that may go away without an edit.
+// retried is the advice for an error that may resolve itself without an edit.
 const retried = "The operator retries automatically."
 
-// ofRequest returns the problem for a failed request for a child.
+// ofRequest returns the problem for a failed request on a child.
 func ofRequest(request *children.RequestError) message.Problem {
 	object := fmt.Sprintf("the %s %s", request.Kind, request.Key.Name)
 	words := request.Err.Error()
@@ -80,8 +80,8 @@ func fieldErrors(status apierrors.APIStatus, words string) string {
 	return cmp.Or(strings.Join(all, "; "), words)
 }
 
-// groupOf returns the path and the type of the group of spec fields that determines the children of a kind. The type is nil for other
-// kinds.
+// groupOf returns the path and the type of the spec field group that determines the children of a kind. The type is nil if the spec has no
+// group for the kind.
 func groupOf(kind string) (path string, group reflect.Type) {
 	switch kind {
 	case "Deployment":
@@ -107,7 +107,7 @@ func groupOf(kind string) (path string, group reflect.Type) {
 	}
 }
 
-// inEcho returns an Echo's name for a field that has another name in children, or an empty string for other fields.
+// inEcho returns the name that an Echo uses for a field of a child, or an empty string if both names are the same.
 func inEcho(name string) string {
 	switch name {
 	case "ingressClassName":
@@ -124,7 +124,7 @@ func inEcho(name string) string {
 }
 
 // fieldAdvice returns which fields of an Echo to change if the API server rejects fields of a child. The Echo schema cannot reject all
-// invalid values, because some depend on the cluster.
+// invalid values, because the validity of some values depends on the cluster.
 func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	path, group := groupOf(kind)
 	if group == nil {
@@ -151,8 +151,8 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	return nil
 }
 
-// fieldOf returns the name of the field in a group that determines a field of a child. That is the last name in the path that the group
-// has, or an empty string if it has none of the names. The API server capitalizes some names.
+// fieldOf returns the name of the field in a group that determines a field of a child. It is the last name in the path that also occurs in
+// the group. If no name in the path does, fieldOf returns an empty string. The API server capitalizes some names.
 func fieldOf(group reflect.Type, path string) string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	for i, name := range slices.Backward(names) {
@@ -166,7 +166,7 @@ func fieldOf(group reflect.Type, path string) string {
 	return ""
 }
 
-// findField returns the name of a field in a group in the spelling that an Echo uses, or an empty string if there is none.
+// findField returns the name of a field as an Echo spells it, or an empty string if the group does not have the field.
 func findField(group reflect.Type, name string) string {
 	for field := range group.Fields() {
 		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {

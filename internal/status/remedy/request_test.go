@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// failed returns the error of a request for a child.
+// failed returns the error from a failed request on a child.
 func failed(kind string, err error) error {
 	return &children.RequestError{Action: children.Applying, Kind: kind, Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
@@ -54,7 +54,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOf_fields checks that the advice uses an Echo's names for fields.
+// TestOf_fields checks that the advice refers to fields by their names in the Echo.
 func TestOf_fields(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  string
