@@ -22,7 +22,7 @@ type commandRow struct {
 	odd   []commandSpelling
 }
 
-// commandSpellings has a row for each flag: a usual value, which is not the default, and unusual values.
+// commandSpellings returns a row for each flag. A row contains a usual value that is not the default, and unusual values.
 func commandSpellings(t *testing.T) map[string]commandRow {
 	t.Helper()
 	write := func(text string) string {
@@ -74,7 +74,7 @@ func parseCommand(name, text string) (*Options, string, error) {
 	return options, c.output, err
 }
 
-// TestCommand_spellings checks that no value is accepted with a meaning other than the intended one.
+// TestCommand_spellings checks that no flag accepts a value with an unintended meaning.
 func TestCommand_spellings(t *testing.T) {
 	flags, rows := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError), commandSpellings(t)
 	(&Command{}).Flags(flags)

@@ -26,7 +26,8 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// parseGroups returns nil for an empty text. It rejects a list that consists only of commas, which does not mean all groups.
+// parseGroups returns nil for an empty string. It rejects a list that consists only of commas, because such a list does not mean all
+// groups.
 func parseGroups(text string) ([]string, error) {
 	var groups []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -40,7 +41,7 @@ func parseGroups(text string) ([]string, error) {
 	return groups, nil
 }
 
-// parseName rejects a name that no Echo can have, because no response could prove it.
+// parseName rejects a name that no Echo can have, because no response could prove that it comes from such an Echo.
 func parseName(text string) (proof.Echo, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -65,8 +66,8 @@ func parseSource(text string) (netip.Addr, error) {
 	return source.Unmap(), nil
 }
 
-// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because other content would be
-// skipped.
+// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because any other content would be
+// ignored.
 func readAuthorities(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Header is a header that every request has.
+// Header is a header that is sent with every request.
 type Header = wire.Field
 
 // credentials holds the flags for the credentials that a path requires.
@@ -26,7 +26,7 @@ type credentials struct {
 	headerFile, certificate, key string
 }
 
-// readHeaders returns the headers from the file, and then the headers from the flags. No error contains a value.
+// readHeaders returns the headers from the file, followed by the headers from the flags. Its errors contain no header values.
 func (c *credentials) readHeaders() (headers []Header, err error) {
 	if c.headerFile != "" {
 		content, err := os.ReadFile(c.headerFile)

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// requiring returns a path that responds with 401 to requests without a header.
+// requiring returns a path that responds with 401 to requests without the given header.
 func requiring(name, value string) func(string) http.Handler {
 	return refuseIf(401, func(r *http.Request) bool { return r.Header.Get(name) != value })
 }
@@ -129,7 +129,7 @@ func writePEM(t *testing.T, file, kind string, data []byte) {
 	}
 }
 
-// TestCommand_certificate examines a server that requires a client certificate, with all groups.
+// TestCommand_certificate runs all groups against a server that requires a client certificate.
 func TestCommand_certificate(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	certificate, file, key := certificateFiles(t)
@@ -151,7 +151,7 @@ func TestCommand_certificate(t *testing.T) {
 	}
 }
 
-// TestCommand_headerFile sends the headers from a file and from flags.
+// TestCommand_headerFile sends headers from a file and from flags.
 func TestCommand_headerFile(t *testing.T) {
 	address, _ := startEcho(t)
 	file := filepath.Join(t.TempDir(), "headers")
@@ -165,7 +165,6 @@ func TestCommand_headerFile(t *testing.T) {
 	expectFacts(t, report, map[string]string{"request.host": fact.Kept})
 }
 
-// runCommand runs a command line.
 func runCommand(t *testing.T, arguments ...string) (*Report, string) {
 	t.Helper()
 	var command Command

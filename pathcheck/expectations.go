@@ -11,7 +11,7 @@ import (
 // Expectation is a value that a fact must have.
 type Expectation struct {
 	Name string `json:"name"`
-	Want string `json:"want"` // a value, or >= or <= and a number such as 14 or 10Mi, or a time such as 50ms
+	Want string `json:"want"` // a value, or >= or <= followed by a number such as 14 or 10Mi or a time such as 50ms
 }
 
 // Result is the result of comparing an expectation with the facts.
@@ -39,7 +39,8 @@ func ParseExpectation(text string) (Expectation, error) {
 	return e, nil
 }
 
-// bound returns the number in an expectation that is a bound, and whether the bound is lower or upper.
+// bound returns the number in a bound such as >=10Mi, and whether the bound is a lower bound. ok is false if the expectation is not a
+// bound.
 func (e Expectation) bound() (number string, isLeast, ok bool) {
 	if number, ok := strings.CutPrefix(e.Want, ">="); ok {
 		return number, true, true
@@ -72,7 +73,7 @@ func parseQuantity(text string) (quantity, error) {
 	return quantity{}, fmt.Errorf("%q is not a number such as 14 or 10Mi, nor a time such as 50ms", text)
 }
 
-// judge compares an expectation with the facts in a report.
+// judge determines whether the facts in a report meet an expectation.
 func (e Expectation) judge(r *Report) Result {
 	fact := r.fact(e.Name)
 	if fact == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
 )
 
-// group is a row of the table of groups: related facts that a run examines together.
+// group is a row in the table of groups. A group consists of related facts that a run examines together.
 type group struct {
 	name    string
 	examine func(context.Context, *run.Group) error
@@ -24,7 +24,8 @@ type group struct {
 	last    bool                    // examined alone, after the others
 }
 
-// groups returns the table of groups. The list of groups in the operator is generated from it. A report lists the facts in this order.
+// groups returns the table of groups. The operator's list of groups is generated from this table. A report lists facts in the order of the
+// table.
 func groups() []group {
 	return []group{
 		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},
@@ -42,7 +43,7 @@ func groups() []group {
 	}
 }
 
-// GroupNames returns the names of all groups, and the names of the groups that are examined only if they are named.
+// GroupNames returns the names of all groups, and the names of the opt-in groups, which are examined only if an option names them.
 func GroupNames() (all, optIn []string) {
 	for _, each := range groups() {
 		all = append(all, each.name)
@@ -69,7 +70,7 @@ func (o *Options) chosen() ([]group, error) {
 	}), nil
 }
 
-// runGroups examines the groups: most of them concurrently, and the groups that measure time alone.
+// runGroups examines most groups concurrently. It then examines the groups that measure time, one at a time.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *run.Group) {
 	results := make([]*run.Group, len(chosen))
 	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))

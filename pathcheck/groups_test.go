@@ -32,7 +32,7 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
-// TestFactTable_hasOnlyFactsOfReports checks that each fact in the table is reported by the function of a group.
+// TestFactTable_hasOnlyFactsOfReports checks that the function of a group reports each fact in the table.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder
 	for _, room := range []string{"requests", "responses"} {
@@ -73,7 +73,7 @@ func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	}
 }
 
-// TestGroupNames_areDocumented checks that docs/reference/pathcheck.md has a row for each group, and names the groups that are opt-in.
+// TestGroupNames_areDocumented checks that docs/reference/pathcheck.md has a row for each group and lists the opt-in groups.
 func TestGroupNames_areDocumented(t *testing.T) {
 	all, optIn := GroupNames()
 	page := text(t, "../docs/reference/pathcheck.md")

@@ -24,7 +24,7 @@ const client127 = "127.0.0.9"
 
 var programFolder string
 
-// program builds the echo server, once for all tests.
+// program builds the echo server once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "pathcheck")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startEcho starts an echo server with additional environment variables, and returns the addresses for HTTP and for HTTPS.
+// startEcho starts an echo server with additional environment variables, and returns the server's addresses for HTTP and for HTTPS.
 func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	t.Helper()
 	path, err := program()
@@ -62,7 +62,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // it fails because the process is killed
+	t.Cleanup(func() { _ = server.Wait() }) // Wait fails because the process is killed
 	reader := bufio.NewReader(stderr)
 	line, err := reader.ReadBytes('\n')
 	var first struct{ Address, HTTPS string }
@@ -73,7 +73,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	return first.Address, first.HTTPS
 }
 
-// proxyTo returns a proxy that makes only the changes that a function makes.
+// proxyTo returns a proxy that changes requests only as the given function does.
 func proxyTo(address string, change func(*httputil.ProxyRequest)) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: address})
@@ -91,7 +91,7 @@ var quiet = log.New(io.Discard, "", 0)
 
 func nothing(*httputil.ProxyRequest) {}
 
-// serve serves a handler until the end of the test.
+// serve runs a server with a handler until the end of the test, and returns the server's address.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -104,7 +104,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// check examines the groups, and returns the report.
+// check runs pathcheck with the given options, and returns the report.
 func check(t *testing.T, o Options) *Report {
 	t.Helper()
 	o.Source = netip.MustParseAddr(client127)
@@ -123,7 +123,7 @@ func check(t *testing.T, o Options) *Report {
 	return report
 }
 
-// expectFacts compares facts in a report with the expected values, by name.
+// expectFacts compares facts in a report with expected values, which are keyed by fact name.
 func expectFacts(t *testing.T, r *Report, want map[string]string) {
 	t.Helper()
 	if r.Problem != "" {

@@ -50,8 +50,8 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters examines servers that prove once that they are an Echo, and then respond as something else. Each group must end after
-// the first such response, and after a plain request that confirms it.
+// TestRun_deserters examines servers that prove once that they are an Echo, and then respond like other servers. Each group must end after
+// the first response without a proof, once a plain request has confirmed that the Echo no longer responds.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
@@ -74,7 +74,7 @@ func TestRun_deserters(t *testing.T) {
 	}
 }
 
-// prove responds as an Echo with a fixed body.
+// prove responds like an Echo that has a fixed body.
 func prove(w http.ResponseWriter, r *http.Request) {
 	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
 		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))
@@ -94,8 +94,8 @@ func provenHeader(c net.Conn) string {
 	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
 }
 
-// TestRun_hostileServers examines servers that prove that they are an Echo and then attack the client. The run must end in time, and its
-// memory use must be bounded.
+// TestRun_hostileServers examines servers that prove that they are an Echo and then attack the client. The run must end in time, and must
+// use a bounded amount of memory.
 func TestRun_hostileServers(t *testing.T) {
 	const megabyte = 1 << 20
 	endless := func(c net.Conn, piece string, bytes int) {
@@ -202,7 +202,7 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 	}
 }
 
-// TestRun_deadline ends a run at its deadline. The report must contain the facts that are known by then.
+// TestRun_deadline lets a run reach its deadline. The report must contain the facts that are known at that time.
 func TestRun_deadline(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy := proxyTo(address, nothing)

@@ -48,7 +48,7 @@ func refuseIf(status int, wrong func(*http.Request) bool) func(string) http.Hand
 	})
 }
 
-// held holds responses back until they end.
+// held holds back each response until the response is complete.
 type held struct{ http.Handler }
 
 func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(recorder.Body.Bytes())
 }
 
-// withoutHints forwards no interim responses.
+// withoutHints drops interim responses.
 type withoutHints struct{ http.Handler }
 
 func (h withoutHints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func (f finalOnly) WriteHeader(status int) {
 
 func (f finalOnly) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-// rangesServed serves ranges from whole responses.
+// rangesServed returns a proxy that serves ranges from complete responses.
 func rangesServed(address string) http.Handler {
 	proxy := proxyTo(address, func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") })
 	proxy.ModifyResponse = func(r *http.Response) error {
@@ -106,12 +106,12 @@ func compress(r *http.Response) error {
 	return nil
 }
 
-// newCache returns a proxy that stores the responses to some paths.
+// newCache returns a proxy that caches the responses for some paths.
 func newCache(address string) http.Handler {
 	return cacheOf(address, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/cache/") })
 }
 
-// cacheOf returns a proxy that stores the responses to certain requests by their URI.
+// cacheOf returns a proxy that caches the responses to certain requests, keyed by URI.
 func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
 	proxy, stored, mutex := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}, sync.Mutex{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

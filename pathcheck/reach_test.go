@@ -48,7 +48,7 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 }
 
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
-// URL uses up the deadline.
+// request to the URL takes until the deadline.
 func TestRun_silence(t *testing.T) {
 	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})

@@ -11,9 +11,9 @@ import (
 )
 
 type (
-	// Fact describes something that the path does to requests or responses.
+	// Fact describes an effect of the path on requests or responses.
 	Fact = fact.Fact
-	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
+	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part. It includes the reason.
 	NotTested = fact.NotTested
 	// Definition is the meaning of a fact.
 	Definition = fact.Definition
@@ -80,7 +80,7 @@ func (r *Report) fact(name string) *fact.Fact {
 	return nil
 }
 
-// OK reports whether the Echo was found and all expectations are met.
+// OK reports whether the Echo was found and the facts meet all expectations.
 func (r *Report) OK() bool {
 	return r.Problem == "" && !slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK })
 }

@@ -10,8 +10,8 @@ import (
 // maxPinned is the maximum number of expectations in an Echo's check.
 const maxPinned = 64
 
-// WriteExpect writes a check for an Echo that expects the path to stay unchanged. The check contains the facts, and the groups if any were
-// selected. Its comments list the facts and groups that were not tested.
+// WriteExpect writes a check that expects the path to stay unchanged, for the spec of an Echo. The check contains the facts, and also the
+// groups if the options select groups. Comments in the check list the facts and groups that were not tested.
 func (r *Report) WriteExpect(w io.Writer) error {
 	pinned := r.pinned()
 	switch {

@@ -18,7 +18,7 @@ type section struct {
 	Facts []fact.Fact
 }
 
-// WriteHTML writes the report as a page that needs no other files and no scripts. html/template escapes data from servers.
+// WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
 func (r *Report) WriteHTML(w io.Writer) error {
 	page, err := template.New("report").Parse(reportPage)
 	if err != nil {

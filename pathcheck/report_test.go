@@ -55,7 +55,7 @@ func TestReport_WriteText(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict checks that a verdict fits into a termination message, and which parts of a report it contains.
+// TestReport_Verdict checks that a verdict fits into a termination message and contains the expected parts of a report.
 func TestReport_Verdict(t *testing.T) {
 	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
 		"many facts": {Facts: fullReport().Facts}} {
@@ -91,7 +91,8 @@ func TestReport_Verdict_latency(t *testing.T) {
 	}
 }
 
-// TestReport_pinned checks that a check can contain all facts in the groups that are not opt-in, and that a second run meets them.
+// TestReport_pinned checks that a check can contain all facts from groups that are not opt-in, and that a second run meets these
+// expectations.
 func TestReport_pinned(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)

@@ -24,7 +24,7 @@ type Options struct {
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
 	Groups  []string   // the groups to examine; empty means all except groups that disturb pods or take long
-	CA      []byte     // PEM of certificates that are trusted in addition to the roots of browsers
+	CA      []byte     // PEM certificates that are trusted in addition to the browsers' roots
 	Headers []Header   // sent with each request to the URL, for paths that require them; no report contains their values
 	Expect  []Expectation
 	Version string // of this program
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	report := newReport(o, &c.Target)
 	if k, err := run.Meet(ctx, c); err != nil {
 		report.Problem = fact.Printable(err.Error())
-		report.silent = run.SilenceOf(parent, err, o.Service) // the URL may have used up the deadline
+		report.silent = run.SilenceOf(parent, err, o.Service) // the request to the URL may have lasted until the deadline
 	} else {
 		report.From.Address = k.Plain.Local.Addr().String()
 		runGroups(ctx, chosen, report, func() *run.Group { return &run.Group{Client: c, Known: k, Direct: o.Direct, CA: o.CA} })
@@ -73,7 +73,8 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	return report, nil
 }
 
-// newClient returns the client for a run. It sends headers only to a server with a trusted certificate, because headers may be secrets.
+// newClient returns the client for a run. The client sends headers only to a server with a trusted certificate, because headers may be
+// secrets.
 func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 	t.Certificate = o.Certificate
 	if o.Source.IsValid() {

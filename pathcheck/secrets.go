@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter one is hidden only as a
-	// whole word, because it can occur in other words by chance. A string shorter than shortSecret does not count as a secret, because texts
-	// such as 1 or true occur everywhere.
+	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter secret is hidden only
+	// as a whole word, because it can occur within other words by chance. A string shorter than shortSecret does not count as a secret,
+	// because texts such as 1 or true occur everywhere.
 	longSecret, shortSecret = 8, 4
 
 	hidden = "[hidden]"
 )
 
-// secrets holds the texts that no report may contain, long ones first: header values, their parts, and other forms of both.
+// secrets holds the strings that must not appear in a report, longest first: header values, their parts, and other forms of both.
 type secrets []string
 
 func newSecrets(headers []Header) (all secrets) {
@@ -64,7 +64,7 @@ func (s secrets) hide(text string) string {
 			continue
 		}
 		text = strings.ReplaceAll(text, secret, hidden)
-		for _, end := range []string{"...", "#"} { // from fact.Cut and fact.New
+		for _, end := range []string{"...", "#"} { // truncation marks of fact.Cut and fact.New
 			if !strings.Contains(text, end) {
 				continue
 			}

@@ -16,7 +16,7 @@ import (
 // marker is part of all secrets in these tests, and must not occur in any output.
 const marker = "hunter2"
 
-// revealing returns a path that sends a secret back wherever it can: in requests to the Echo and in responses.
+// revealing returns a path that reveals a secret wherever it can: in requests to the Echo and in responses.
 func revealing(name string) func(string) http.Handler {
 	return func(address string) http.Handler {
 		proxy := proxyTo(address, func(r *httputil.ProxyRequest) {
@@ -41,7 +41,7 @@ func revealing(name string) func(string) http.Handler {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case strings.Contains(r.URL.RawQuery, "echo.delay"): // such a request takes long
+			case strings.Contains(r.URL.RawQuery, "echo.delay"): // such a request takes a long time
 				http.Redirect(w, r, "/login?token="+url.QueryEscape(r.Header.Get(name)), http.StatusFound)
 			case r.Method == "BREW":
 				w.WriteHeader(http.StatusTeapot)
@@ -77,7 +77,7 @@ func secretHeaders() map[string]Header {
 	}
 }
 
-// TestRun_reportsHaveNoSecrets examines paths that send secrets back, with all groups, and checks each output.
+// TestRun_reportsHaveNoSecrets runs all groups on paths that send secrets back, and checks each output.
 func TestRun_reportsHaveNoSecrets(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full", "ECHO_REDACT_HEADERS=none")
 	all, _ := GroupNames()

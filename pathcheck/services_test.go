@@ -70,7 +70,7 @@ func changeAccept(r *http.Response) error {
 	return nil
 }
 
-// retrying returns a proxy that retries GET twice after 503.
+// retrying returns a proxy that retries a GET request twice after a 503 response.
 func retrying(address string) http.Handler {
 	proxy := proxyTo(address, nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,7 +155,7 @@ func TestRun_loadBalancing(t *testing.T) {
 	}
 }
 
-// TestRun_tls examines TLS that ends at a proxy, at the Echo, and at both.
+// TestRun_tls examines TLS that ends at a proxy, at the Echo, or at both.
 func TestRun_tls(t *testing.T) {
 	folder := t.TempDir()
 	authority := writeCertificate(t, folder)
@@ -191,7 +191,7 @@ func TestRun_tls(t *testing.T) {
 	}
 }
 
-// pipe connects a client with a server.
+// pipe copies data between a client and a server.
 func pipe(c net.Conn, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
@@ -199,13 +199,13 @@ func pipe(c net.Conn, address string) {
 	}
 	defer func() { _ = server.Close() }()
 	go func() {
-		_, _ = io.Copy(server, c) // until one side closes
+		_, _ = io.Copy(server, c) // until one side closes its connection
 		_ = server.Close()
 	}()
 	_, _ = io.Copy(c, server)
 }
 
-// writeCertificate writes the files for a certificate for another host, and returns the certificate in PEM.
+// writeCertificate writes a certificate for another host and its key to files, and returns the certificate in PEM.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
 	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))

@@ -60,7 +60,8 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 	}
 }
 
-// TestRun_webSocketsOverHTTP2 examines paths that do or do not announce WebSockets over HTTP/2, and the outcome of such WebSockets.
+// TestRun_webSocketsOverHTTP2 examines paths that announce WebSockets over HTTP/2 and paths that do not, and the outcome of such
+// WebSockets.
 func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)
@@ -119,7 +120,7 @@ type bufferedConn struct {
 
 func (c bufferedConn) Read(p []byte) (int, error) { return c.reader.Read(p) }
 
-// serveHTTP2 sends settings, and responds to the request in the first stream.
+// serveHTTP2 sends settings, and responds to the request on the first stream.
 func serveHTTP2(c net.Conn, r io.Reader, settings []http2.Setting, respond func(*http2.Framer, string) error) {
 	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
 		return

@@ -141,7 +141,7 @@ func TestDiagnosticsOfTheLeader(t *testing.T) {
 
 func TestDiagnosticsOfAnotherReplica(t *testing.T) {
 	server := newServer(false, &store{holder: "manager-0_uuid"})
-	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
+	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // when it was the leader
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
 	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}}
 	NewWithT(t).Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())

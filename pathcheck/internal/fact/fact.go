@@ -11,7 +11,7 @@ const (
 	MaxValue, MaxText = pathverdict.MaxValue, 500
 )
 
-// The values that many facts share.
+// These are values that many facts share.
 const (
 	Kept    = "kept"
 	Changed = "changed"
@@ -20,7 +20,7 @@ const (
 	Yes, No = "yes", "no"
 )
 
-// Fact describes something that the path does to requests or responses.
+// Fact describes an effect of the path on requests or responses.
 type Fact struct {
 	Name     string `json:"name"`               // such as request.host
 	Value    string `json:"value"`              // such as kept; printable ASCII, for comparisons
@@ -30,7 +30,7 @@ type Fact struct {
 	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
 }
 
-// New returns a fact of the table. It truncates the texts and makes them printable, because they contain data from a server.
+// New returns a fact from the table. It truncates the texts and makes them printable, because they contain data from a server.
 func New(name, value, sent, received string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > MaxValue {
@@ -46,10 +46,10 @@ func Detail(f Fact) Fact {
 	return f
 }
 
-// NotTested is a group or a fact that could not be examined, or a group that was examined only in part, with the reason.
+// NotTested is a group or a fact that could not be examined, or a group that was examined only in part. It includes the reason.
 type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 
-	Unfinished bool `json:"-"` // whether another run may test it
+	Unfinished bool `json:"-"` // whether another run may be able to test it
 }

@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// RefusedByCache is the refusal of a cache, which sends the Echo's response to an earlier request.
+// RefusedByCache is the refusal by a cache that sends the Echo's response to an earlier request.
 const RefusedByCache = "cached"
 
 // Refused returns the fact that a proxy refuses a request or, if there is no refusal, that the response does not describe the request.

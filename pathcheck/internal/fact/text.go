@@ -15,7 +15,7 @@ func Digest(text string) string {
 	return hex.EncodeToString(sum[:])[:6]
 }
 
-// Listed returns names as a fact's value: none, the names, or their number if the list is too long.
+// Listed formats names as the value of a fact: none, the names, or their number if the list is too long.
 func Listed(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -29,7 +29,7 @@ func Listed(names []string) string {
 	return text
 }
 
-// Printable returns a string in printable ASCII. It escapes other characters as Go does.
+// Printable returns a string as printable ASCII. It escapes other characters as Go does.
 func Printable(text string) string {
 	if len(text) > 4*MaxText {
 		text = text[:4*MaxText]

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody. For larger bodies, the Echo
-	// sends only the digest.
+	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody bytes. For larger bodies,
+	// the Echo sends only the digest.
 	largestBody, describedBody = 16 << 20, 8 << 20
-	// pause is the time for which a request or a response is interrupted, to see whether the part before the pause arrives in the meantime.
+	// pause is how long a request or a response is interrupted to determine whether the part before the pause arrives in the meantime.
 	pause = 1500 * time.Millisecond
 )
 
-// ExamineBody examines what happens to request bodies, and to ranges.
+// ExamineBody examines what happens to request bodies and to range requests.
 func ExamineBody(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange, examineBodyLimit)
 }
@@ -59,7 +59,7 @@ func arrivedWhole(size int, o run.Outcome) bool {
 	}
 }
 
-// examineChunks sends a body without its size.
+// examineChunks sends a body in chunks, without Content-Length.
 func examineChunks(ctx context.Context, g *run.Group) error {
 	const sent = 1000
 	return g.Examine(ctx, &wire.Request{Method: "POST", Path: run.PlainPath, Chunked: true, Body: wire.Filler(sent)},
@@ -104,9 +104,10 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns a lower bound on how far the Echo's clock is ahead. The bound exists because a request arrives before its response.
+// clock returns a lower bound on how far the Echo's clock is ahead of the local clock. It relies on the fact that the Echo receives a
+// request before the client receives the response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
-	const requests = 3 // the quickest request counts
+	const requests = 3 // the fastest request counts
 	for i := range requests {
 		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
 		if err != nil {
@@ -212,8 +213,8 @@ func decideExpect(status int, o run.Outcome) fact.Fact {
 	return fact.New(name, "sent by proxy", sent, "the request without Expect")
 }
 
-// examineRange requests a range of a description, which the Echo does not serve in ranges. It then requests a range of a body that the Echo
-// serves in ranges.
+// examineRange requests a range of a description, for which the Echo does not support ranges. It then requests a range of a body for which
+// the Echo supports ranges.
 func examineRange(ctx context.Context, g *run.Group) error {
 	const all = "bytes=0-999999"
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})

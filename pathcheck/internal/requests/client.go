@@ -21,7 +21,7 @@ func examineAddress(_ context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineStripping sends a Connection header that lists the headers that proxies add. A proxy removes the headers that Connection lists.
+// examineStripping sends a Connection header that lists the headers that proxies add. Proxies remove the headers that Connection lists.
 func examineStripping(ctx context.Context, g *run.Group) error {
 	var added []string
 	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},
@@ -64,7 +64,7 @@ func decideStripping(added []string, o run.Outcome) fact.Fact {
 type identifier struct {
 	fact string
 	sent wire.Field
-	part string // the part that must remain
+	part string // the part of the value that proxies must not change
 }
 
 func identifiers() []identifier {
@@ -86,7 +86,7 @@ func examineTracing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideIdentifier compares a request with the identifier and a request without it.
+// decideIdentifier compares a request that has the identifier with a request that does not.
 func decideIdentifier(i identifier, without *wire.Description, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

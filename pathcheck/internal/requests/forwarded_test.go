@@ -35,8 +35,7 @@ func TestParseForwarded(t *testing.T) {
 	}
 }
 
-// TestPathProbes_stayBelow checks that no path leads outside of the Echo's path, even if dot segments are resolved after escapes are
-// decoded.
+// TestPathProbes_stayBelow checks that no path leads outside the Echo's path, even if dot segments are resolved after escapes are decoded.
 func TestPathProbes_stayBelow(t *testing.T) {
 	for _, probe := range pathProbes() {
 		depth := 0

@@ -125,7 +125,7 @@ func decideOrder(sent []string, e *wire.Description) fact.Fact {
 	return fact.Detail(fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " ")))
 }
 
-// decideTwice decides what happens to a header that was sent twice, with the values 1 and 2.
+// decideTwice determines what happens to a header that was sent twice, with the values 1 and 2.
 func decideTwice(sent string, e *wire.Description) fact.Fact {
 	received := e.Values(sent)
 	value := fact.Changed

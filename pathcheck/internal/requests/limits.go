@@ -19,7 +19,7 @@ type ladder struct {
 	sizes    []int
 	request  func(size int) *wire.Request
 	text     func(size int) string
-	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received all of it
+	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received the whole size
 }
 
 func headerLadders() []ladder {
@@ -82,7 +82,7 @@ const (
 	byEcho  = "Echo"
 )
 
-// climb sends requests of increasing size until one is refused, and adds the facts.
+// climb sends requests of increasing size until one of them is refused, and adds the facts about the limit.
 func climb(ctx context.Context, g *run.Group, l ladder) error {
 	largest := 0
 	for _, each := range l.sizes {

@@ -12,7 +12,7 @@ import (
 // pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
 type pathProbe struct {
 	fact, path string
-	forms      map[string]string // maps changed paths to values of the fact
+	forms      map[string]string // maps changed paths to fact values
 	detail     bool
 }
 
@@ -55,7 +55,7 @@ func decidePrefix(sent, received string) fact.Fact {
 	return fact.New("request.path.prefix", value, sent+"/", received+"/")
 }
 
-// decidePath compares a sent path with the received path, below the path that the Echo has behind the proxies.
+// decidePath compares a sent path with the received path, from which it removes base, the Echo's path behind the proxies.
 func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

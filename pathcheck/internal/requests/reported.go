@@ -13,7 +13,7 @@ import (
 type report struct {
 	fact, by  string
 	want      []string
-	headers   []string // the first header in a request counts
+	headers   []string // the first of these headers in a request counts
 	parameter string   // in Forwarded
 }
 
@@ -34,7 +34,7 @@ func reports(t *wire.Target) []report {
 	}
 }
 
-// decideReported decides whether proxies report the client's URL correctly.
+// decideReported determines whether proxies report the client's URL correctly.
 func decideReported(t *wire.Target, e *wire.Description) (facts []fact.Fact) {
 	for _, each := range reports(t) {
 		value, by, received := each.decide(e)
@@ -61,7 +61,7 @@ func (r *report) decide(e *wire.Description) (value, by, received string) {
 			return slices.ContainsFunc(r.want, func(want string) bool { return strings.EqualFold(want, value) })
 		}
 		switch {
-		case len(values) > 1 && name != "Forwarded": // the elements of Forwarded are a list by design
+		case len(values) > 1 && name != "Forwarded": // Forwarded is a list by design
 			return "list", name, received
 		case slices.ContainsFunc(values, isRight):
 			return "reported", name, received

@@ -38,7 +38,7 @@ func examineMethods(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideMethods decides which methods are refused or changed. The response to HEAD does not contain the method.
+// decideMethods determines which methods are refused or changed. The response to a HEAD request does not contain the received method.
 func decideMethods(name string, outcomes map[string]run.Outcome) fact.Fact {
 	var sent, received, refused, others []string
 	for method, o := range outcomes {
@@ -129,7 +129,7 @@ func decideHost(sent string, e *wire.Description) fact.Fact {
 	return fact.New("request.host", value, "Host: "+sent, "Host: "+e.Host)
 }
 
-// examineTrailers sends a field after the body.
+// examineTrailers sends a trailer field after the body.
 func examineTrailers(ctx context.Context, g *run.Group) error {
 	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
 	r := &wire.Request{Method: "POST", Path: run.PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent}}

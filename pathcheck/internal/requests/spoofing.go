@@ -21,7 +21,7 @@ type spoofing struct {
 	sent []wire.Field
 }
 
-// spoofings returns the headers to test: all in the table, and others in which this path reports the address.
+// spoofings returns the headers to test: all headers in the table, and the other headers in which this path reports the address.
 func spoofings(others []string) (all []spoofing) {
 	for _, each := range addressHeaders() {
 		value := spoofed
@@ -45,8 +45,8 @@ func spoofings(others []string) (all []spoofing) {
 		spoofing{"client.spoofable.proto", wire.Fields("X-Forwarded-Proto", spoofedScheme)})
 }
 
-// examineSpoofing sends all of these headers at once. If the request is refused, it sends each header alone to determine which header is
-// refused.
+// examineSpoofing sends all spoofed headers at once. If the request is refused, it sends each header alone to determine which of them
+// causes the refusal.
 func examineSpoofing(ctx context.Context, g *run.Group) error {
 	plain := g.Known.Plain
 	all := spoofings(otherHeaders(plain.Local.Addr(), plain.Description))
@@ -72,13 +72,13 @@ func examineSpoofing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// matters reports whether most applications read a header, or this path sets it.
+// matters reports whether most applications read a header, or whether this path sets the header.
 func (s *spoofing) matters(plain *wire.Description) bool {
 	most := []string{"client.spoofable", "client.spoofable.forwarded", "client.spoofable.host", "client.spoofable.proto"}
 	return slices.Contains(most, s.fact) || slices.ContainsFunc(s.sent, func(f wire.Field) bool { return plain.Has(f.Name) })
 }
 
-// decideSpoofing decides whether a spoofed value arrives, and whether another value follows it.
+// decideSpoofing determines whether a spoofed value arrives, and whether another value follows it.
 func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	sent := describeFields(s.sent)
 	e := o.Described()

@@ -50,7 +50,7 @@ func call(method string, data []byte) *wire.Request {
 		Fields: wire.Fields("Content-Type", grpcType, "Te", "trailers")}
 }
 
-// message returns an EchoRequest or ServerStreamRequest in protobuf: field 1 is a string, the others are numbers.
+// message returns an EchoRequest or ServerStreamRequest in protobuf encoding. Field 1 is a string, and the other fields are numbers.
 func message(text string, numbers ...uint64) []byte {
 	data := append([]byte{1<<3 | 2, byte(len(text))}, text...)
 	for i, number := range numbers {
@@ -76,7 +76,7 @@ func decideUnary(a *wire.Response, err error) fact.Fact {
 	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0")
 }
 
-// serverStream makes a call for a stream of responses, and returns their arrival times.
+// serverStream makes a gRPC call that returns a stream of responses, and returns the arrival times of the responses.
 func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
@@ -96,7 +96,6 @@ func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	return readUntil(response.Body, events, began, readMessage)
 }
 
-// readMessage reads a gRPC message.
 func readMessage(r io.Reader) error {
 	var prefix [5]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// latencyRequests is the number of requests that are measured.
+// latencyRequests is the number of requests in a latency measurement.
 const latencyRequests = 20
 
 // ExamineLatency measures how long responses take through the path and, if there is a URL that bypasses the proxies, without the proxies.
@@ -29,7 +29,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, which are for the proxies
+	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, because they are for the proxies
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)

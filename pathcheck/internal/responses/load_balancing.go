@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// separateRequests is the number of requests on separate connections that determine which pods respond, and connectionRequests is the
+// separateRequests is the number of requests, each on its own connection, that determine which pods respond. connectionRequests is the
 // number of requests that share one connection.
 const (
 	separateRequests   = 20
 	connectionRequests = 6
 )
 
-// seen records where requests arrived.
+// seen records the pods at which requests arrived, and their connections.
 type seen struct {
 	pods, peers map[string]int
 	responses   int
@@ -43,7 +43,7 @@ func (s *seen) add(o run.Outcome) {
 	}
 }
 
-// ExamineLoadBalancing sends requests on separate connections, and on a shared one.
+// ExamineLoadBalancing sends requests on separate connections, and then on a shared connection.
 func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 	each := newSeen()
 	for range separateRequests {
@@ -94,7 +94,7 @@ func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	}
 }
 
-// decideLoadBalancing compares requests on separate connections with requests on a shared one.
+// decideLoadBalancing compares requests on separate connections with requests on a shared connection.
 func decideLoadBalancing(each, shared *seen) []fact.Fact {
 	sent := fmt.Sprintf("%d requests, each on a separate connection", separateRequests)
 	together := fmt.Sprintf("%d requests on one connection", connectionRequests)

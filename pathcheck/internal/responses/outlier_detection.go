@@ -10,12 +10,12 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies do so after
-// five.
+// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies stop after five
+// failures.
 const failures = 10
 
-// ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. Other clients also need these pods, so
-// the group runs only if it is named.
+// ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. Because other clients also need these
+// pods, the group runs only if an option names it.
 func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	if g.Known.Full {
 		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
@@ -45,7 +45,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// noMoreResponses adds the fact that the Echo no longer responds. If the group ends because the run is over, it adds nothing.
+// noMoreResponses adds the fact that the Echo no longer responds. It adds no fact if the group ends because the run is over.
 func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	if run.Over(ctx, err) == nil {
 		g.Add(decideOutlierDetection(nil, nil))
@@ -53,7 +53,7 @@ func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	return err
 }
 
-// respondingPods returns the pods that respond to several requests.
+// respondingPods sends several requests, and returns the pods that respond.
 func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, error) {
 	all := newSeen()
 	for range failures {
@@ -66,8 +66,8 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 	return all, nil
 }
 
-// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterwards. nil means that no
-// pod responds any more.
+// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterwards. If after is nil, no
+// pod responds anymore.
 func decideOutlierDetection(before, after *seen) fact.Fact {
 	const name = "outlierDetection"
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)

@@ -19,7 +19,7 @@ func ExamineResponse(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineResponseHeaders, examineEvents, examineStatuses, examineCompression, examineEarlyHints, examineCaching)
 }
 
-// testHeader is a header that a request asks the Echo to add.
+// testHeader is a header that a request asks the Echo to add to the response.
 const testHeader = "X-Test-Pathcheck"
 
 func examineResponseHeaders(ctx context.Context, g *run.Group) error {
@@ -74,8 +74,8 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	}
 }
 
-// examineStatuses requests responses with several status codes. Only a few of these could make proxies stop using a server that responds
-// with them often.
+// examineStatuses requests responses with several status codes. Only a few of these codes could cause proxies to stop using a server that
+// often responds with them.
 func examineStatuses(ctx context.Context, g *run.Group) error {
 	if reason := run.Controls(g.Known); reason != "" {
 		g.Skip("response.status", reason)
@@ -93,7 +93,7 @@ func examineStatuses(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideStatuses decides for which status codes responses do not arrive as the Echo sends them.
+// decideStatuses determines the status codes for which the response does not arrive as the Echo sent it.
 func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 	var sent, received, replaced []string
 	for status, o := range outcomes {
@@ -162,7 +162,8 @@ func decideEarlyHints(o run.Outcome) fact.Fact {
 	return fact.New(name, fact.Dropped, sent, strconv.Itoa(o.Status))
 }
 
-// examineCaching sends a request twice: a cache sends the first response again, with the proof of the first request.
+// examineCaching sends a request twice. A cache responds to the second request with the first response, which contains the proof for the
+// first request.
 func examineCaching(ctx context.Context, g *run.Group) error {
 	path := run.PlainPath + "/cache/" + wire.NewNonce()
 	if _, err := g.Ask(ctx, &wire.Request{Path: path}); err != nil {

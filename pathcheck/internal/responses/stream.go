@@ -48,7 +48,7 @@ func examineEvents(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// readEvent reads an event, which ends in an empty line.
+// readEvent reads an event, which ends with an empty line.
 func readEvent(r io.Reader) error {
 	var last, each [1]byte
 	for range wire.MaxBody {

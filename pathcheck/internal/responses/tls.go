@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineTLS examines the certificate, where TLS ends, and what can be negotiated.
+// ExamineTLS examines the certificate, determines where TLS ends, and determines which TLS settings can be negotiated.
 func ExamineTLS(ctx context.Context, g *run.Group) error {
 	if g.Scheme != "https" {
 		return run.NotApplicable("the URL has no TLS")
@@ -32,7 +32,7 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
-// decideTrust judges a chain as a client that trusts the roots would.
+// decideTrust verifies a certificate chain like a client that trusts the roots.
 func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, now time.Time) []fact.Fact {
 	if len(chain) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func describeChain(chain []*x509.Certificate) string {
 	return strings.Join(names, " < ")
 }
 
-// handshake connects with changed settings, and sends no request.
+// handshake connects with changed TLS settings, but sends no request.
 func handshake(ctx context.Context, g *run.Group, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
@@ -168,8 +168,8 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideEnd compares the TLS version that the Echo reports with the version that a client with at most TLS 1.2 negotiated, if its handshake
-// succeeded.
+// decideEnd compares the TLS version that the Echo reports with the version that a client limited to TLS 1.2 negotiated, if that client's
+// handshake succeeded.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
 	const name = "tls.ends"
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// largeMessage is the size of the larger message that is sent through a WebSocket.
+// largeMessage is the size of the larger message that is sent over a WebSocket.
 const largeMessage = 256 << 10
 
 // ExamineWebSocket examines WebSockets.
@@ -69,7 +69,7 @@ func examineMessages(ctx context.Context, g *run.Group, c *websocket.Conn, faile
 	return nil
 }
 
-// readHandshake reads the Echo's first message, which the request asked for.
+// readHandshake reads the Echo's first message, which the request asked the Echo to send.
 func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, error) {
 	c.SetReadLimit(wire.MaxBody)
 	_, data, err := c.Read(ctx)
@@ -106,7 +106,7 @@ func decideMessages(size int, err error) fact.Fact {
 
 func sizeText(bytes int) string { return fact.Size(bytes) + "B" }
 
-// exchangeMessage sends a string and reads it back. The path may have split it into several frames (RFC 6455, 5.4).
+// exchangeMessage sends a string and reads it back. The path may split the string into several frames (RFC 6455, 5.4).
 func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
 	c.SetReadLimit(int64(len(data)))
 	if err := c.Write(ctx, websocket.MessageText, data); err != nil {

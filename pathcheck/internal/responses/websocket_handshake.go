@@ -19,15 +19,15 @@ type webSocketHandshake struct {
 	err      error          // why there was no response
 }
 
-// dial opens a WebSocket. The library checks the response. The group knows the address, so the URL has no meaning.
+// dial opens a WebSocket. The library checks the response. The URL has no meaning, because the group knows the address.
 func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
 	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
 	return c, err
 }
 
-// RoundTrip implements http.RoundTripper. If a response refuses the handshake, it returns an error instead, so that redirects are not
-// followed.
+// RoundTrip implements http.RoundTripper. If the response rejects the handshake, RoundTrip returns an error so that the library does not
+// follow redirects.
 func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) {
 	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket")
 	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme uses the handshake that the Echo received. If there is none, it sends a handshake to a path at which the Echo describes
-// requests. Proxies treat the request as a WebSocket handshake, but the Echo does not.
+// examineScheme uses the handshake that the Echo received. If the Echo received none, examineScheme sends a handshake to a path at which
+// the Echo describes requests. Proxies treat this request as a WebSocket handshake, but the Echo does not.
 func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
 	if received != nil {
 		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))
@@ -37,7 +37,7 @@ func decideScheme(o run.Outcome) fact.Fact {
 		values := e.Reported(header, "proto")
 		received := header + ": " + strings.Join(e.Values(header), "; ")
 		switch {
-		case len(values) > 1 && header != "Forwarded": // the elements of Forwarded are a list by design
+		case len(values) > 1 && header != "Forwarded": // Forwarded is a list by design
 			return fact.New(name, "list", sent, received)
 		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
 			return fact.New(name, strings.ToLower(values[0]), sent, received)

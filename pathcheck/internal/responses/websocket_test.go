@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// hijackedResponse is a response writer that records its connection when the handshake hijacks it.
+// hijackedResponse is a response writer that records its connection when the handshake hijacks the connection.
 type hijackedResponse struct {
 	http.ResponseWriter
 	connection net.Conn
@@ -58,7 +58,7 @@ func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	return &webSocketHandshake{group: &run.Group{Known: &run.Known{}, Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
 }
 
-// TestExchangeMessage reads messages in the forms that a path may give them (RFC 6455, 5.4).
+// TestExchangeMessage reads messages in the different forms in which they may arrive (RFC 6455, 5.4).
 func TestExchangeMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		frames string

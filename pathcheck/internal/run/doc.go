@@ -1,3 +1,2 @@
-// Package run holds the code that the groups in a run share: the knowledge about the Echo, the outcomes of requests, and the reasons why a
-// run ends.
+// Package run holds the code that groups share: knowledge about the Echo, outcomes of requests, and reasons why a run ends.
 package run

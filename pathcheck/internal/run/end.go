@@ -27,7 +27,7 @@ type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// DeadlineIn returns an error if a run took too long or was interrupted. The error is reported instead of the errors that follow from it.
+// DeadlineIn returns an error if a run took too long or was interrupted. This error is reported instead of the errors that it causes.
 func DeadlineIn(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:

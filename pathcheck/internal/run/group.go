@@ -13,7 +13,7 @@ type Group struct {
 	*wire.Client
 	Known   *Known
 	Direct  string // the URL of the same Echo without the proxies in the path; may be empty
-	CA      []byte // PEM of certificates that are trusted in addition to the roots of browsers
+	CA      []byte // PEM certificates that are trusted in addition to the browsers' roots
 	Facts   []fact.Fact
 	Skipped []fact.NotTested
 }
@@ -26,13 +26,13 @@ func (g *Group) Skip(name, reason string) {
 func (g *Group) Add(facts ...fact.Fact) { g.Facts = append(g.Facts, facts...) }
 
 // Ask sends a request. If something other than the Echo responds, Ask sends a plain request to check whether the Echo still responds. If
-// the Echo does not, the error ends the group.
+// the Echo does not respond, Ask returns an error that ends the group.
 func (g *Group) Ask(ctx context.Context, r *wire.Request) (Outcome, error) {
 	a, err := g.Do(ctx, r)
 	return g.Outcome(ctx, a, err)
 }
 
-// Examine sends a request, and adds the fact that a function derives from the outcome.
+// Examine sends a request, and adds the fact that the given function derives from the outcome.
 func (g *Group) Examine(ctx context.Context, r *wire.Request, decide func(Outcome) fact.Fact) error {
 	o, err := g.Ask(ctx, r)
 	if err == nil {
@@ -58,7 +58,7 @@ func (g *Group) Outcome(ctx context.Context, a *wire.Response, err error) (Outco
 
 // Confirm returns an error unless the Echo responds to a plain request.
 func (g *Group) Confirm(ctx context.Context) error {
-	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // a path that no cache has stored
+	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // no cache has a response for this URL
 	if ended := Over(ctx, err); ended != nil {
 		return ended
 	}
@@ -71,7 +71,8 @@ func (g *Group) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// Interrupted returns an error if a stream did not end because of the path, but because the run is over or the Echo no longer responds.
+// Interrupted returns an error if a stream ended because the run is over or the Echo no longer responds. It returns nil if the stream ended
+// because of the path.
 func (g *Group) Interrupted(ctx context.Context, err error) error {
 	if ended := Over(ctx, err); ended != nil || err == nil {
 		return ended

@@ -11,19 +11,20 @@ import (
 // Known holds what the first requests have revealed about the Echo.
 type Known struct {
 	Plain    *wire.Response // the response to a plain request
-	Base     string         // the Echo's path as it arrives
+	Base     string         // the Echo's path as the Echo receives it
 	describe bool           // whether responses describe requests
 	Controls bool           // whether requests can control responses
 	Full     bool           // whether requests can control everything
 }
 
-// PlainPath is the path of a plain request, below the Echo's path.
+// PlainPath is the path of a plain request, relative to the Echo's path.
 const PlainPath = "/pathcheck"
 
-// Nothing is for a group without requirements, which can always be tested.
+// Nothing is the requirement of a group that can always be tested.
 func Nothing(*Known) string { return "" }
 
-// Descriptions is for a group that needs responses that describe requests. It returns the reason why the group cannot be tested, or "".
+// Descriptions is the requirement of a group that needs descriptions of requests in responses. It returns the reason why the group cannot
+// be tested, or "".
 func Descriptions(k *Known) string {
 	if !k.describe {
 		return "the Echo's responses do not describe requests, because it has a fixed body (spec.response.body)"
@@ -31,7 +32,7 @@ func Descriptions(k *Known) string {
 	return ""
 }
 
-// Controls is for a group that needs to control responses. It returns the reason why the group cannot be tested, or "".
+// Controls is the requirement of a group that must control responses. It returns the reason why the group cannot be tested, or "".
 func Controls(k *Known) string {
 	if !k.Controls {
 		return "requests cannot control the Echo's responses (spec.server.controls: None)"
@@ -39,7 +40,7 @@ func Controls(k *Known) string {
 	return ""
 }
 
-// Meet sends the first request, and nothing more unless its response proves that it comes from the Echo.
+// Meet sends the first request. It sends nothing more unless the response proves that it comes from the Echo.
 func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
 	switch {
@@ -60,7 +61,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	return k, nil
 }
 
-// findControls determines which properties of a response requests can control.
+// findControls determines the properties that a request can control in its response.
 func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	const controls = PlainPath + "?echo.size=1"
 	controlled, err := c.Do(ctx, &wire.Request{Path: controls})
@@ -68,11 +69,11 @@ func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may have been accidental
 	}
 	if err != nil || !controlled.Proven {
-		return // a proxy refuses such queries, and the groups report that
+		return // a proxy rejects such queries, as the groups report
 	}
 	k.Controls = controlled.Header.Get("X-Echo-Applied") != "" && controlled.Size == 1
 	if k.Controls {
-		const name = "Pathcheck-Full" // a request can set it only with spec.server.controls: Full
+		const name = "Pathcheck-Full" // a request can set this header only with spec.server.controls: Full
 		full, err := c.Do(ctx, &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"})
 		k.Full = err == nil && full.Proven && full.Header.Get(name) != ""
 	}

@@ -10,7 +10,7 @@ type Outcome struct {
 	Refusal        string // such as "404" or "closed"; empty if the Echo responded
 }
 
-// Described returns how the Echo described the request, or nil.
+// Described returns the Echo's description of the request, or nil.
 func (o Outcome) Described() *wire.Description {
 	if o.Refusal != "" {
 		return nil

@@ -32,7 +32,7 @@ func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silen
 func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	switch {
 	case service == "" && url == pathverdict.SilentResolver:
-		return "" // the resolver responds for the Service's name: only one of the resolver's upstream servers does not
+		return "" // the resolver responds to queries for the Service's name: only an upstream server of the resolver is silent
 	case service == "":
 		return url
 	case url == pathverdict.SilentResolver && service == url:
@@ -41,8 +41,8 @@ func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	return pathverdict.SilentAll
 }
 
-// silentPart returns which part of a request was silent, the resolver or the address. A refused connection counts as a response from a
-// server, but not as a response from a resolver.
+// silentPart returns the part of the path that was silent during a request: the resolver or the address. A refused connection counts as a
+// response from a server, but not as a response from a resolver.
 func silentPart(err error) pathverdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -57,8 +57,8 @@ func silentPart(err error) pathverdict.Silence {
 	return ""
 }
 
-// isUnreachable reports whether a connection failed because of the network between the pod and the server: packets cannot reach the server,
-// or are not allowed to.
+// isUnreachable reports whether a connection failed because of the network between the pod and the server: packets have no route to the
+// server, or are not allowed to reach it.
 func isUnreachable(err error) bool {
 	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
 		if errors.Is(err, code) {

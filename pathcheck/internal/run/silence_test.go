@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// These are the names that the tests' resolver knows. It responds with nothing, NXDOMAIN or SERVFAIL.
+// These are the names that the tests' resolver knows. Depending on the name, the resolver sends no response, NXDOMAIN or SERVFAIL.
 const (
 	nameSilent   = "http://silent.test."
 	nameUnknown  = "http://unknown.test."
@@ -74,7 +74,7 @@ func TestSilenceOf(t *testing.T) {
 	}
 }
 
-// soon returns a context that ends before any timeout of the system.
+// soon returns a context that ends before any system timeout.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -82,7 +82,8 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// useResolver makes lookups use the resolver at an address, or a resolver that responds with errors or not at all, depending on the name.
+// useResolver makes lookups use the resolver at the given address. If the address is empty, lookups use a resolver that responds with
+// errors or does not respond, depending on the name.
 func useResolver(t *testing.T, address string) {
 	t.Helper()
 	if address == "" {
@@ -118,7 +119,7 @@ func serveErrors(t *testing.T) string {
 	return server.LocalAddr().String()
 }
 
-// rcode returns the code of the error in the response to a query, or zero for no response.
+// rcode returns the error code in the response to a query, or zero if the resolver does not respond.
 func rcode(query string) byte {
 	switch {
 	case strings.Contains(query, "unknown"):

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestNetworkReason_sameInEachRun checks that the reason why there is no response contains neither a port nor a pod's address.
+// TestNetworkReason_sameInEachRun checks that the reason for a missing response contains neither a port nor a pod's address.
 func TestNetworkReason_sameInEachRun(t *testing.T) {
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 41618}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 80}
 	reset := &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: os.NewSyscallError("read", syscall.ECONNRESET)}

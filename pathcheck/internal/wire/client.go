@@ -33,7 +33,7 @@ func (c *Client) Check(nonce string) Field {
 	return Field{proof.RequestHeader, c.Echo.Ask(nonce)}
 }
 
-// Judge determines whether a response comes from the Echo, and whether it responds to this request or to an earlier one.
+// Judge determines whether a response comes from the Echo, and whether it is a response to this request or to an earlier request.
 func (c *Client) Judge(a *Response, nonce string) {
 	values := a.Header.Values(proof.ResponseHeader)
 	if len(values) != 1 {

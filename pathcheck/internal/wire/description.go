@@ -29,8 +29,8 @@ type Description struct {
 	Client struct{ RemoteAddress string }
 }
 
-// maxTexts is the maximum number of names and values in the description of a request. It is several times the number in any sent request.
-// Each name or value takes much more memory than its bytes.
+// maxTexts is the maximum number of names and values in the description of a request. The maximum is several times the number in any
+// request that pathcheck sends. It exists because each name or value uses much more memory than its number of bytes.
 const maxTexts = 20_000
 
 // ParseDescription parses a description. It returns nil if the body does not describe a request.
@@ -46,7 +46,7 @@ func ParseDescription(body []byte) *Description {
 	return e
 }
 
-// Peer returns the address from which the echo server's connection comes, if it is known.
+// Peer returns the remote address of the echo server's connection, if the address is known.
 func (e *Description) Peer() netip.Addr {
 	address, err := netip.ParseAddrPort(e.Client.RemoteAddress)
 	if err != nil {
@@ -61,7 +61,7 @@ func (e *Description) Values(name string) []string { return e.Headers[http.Canon
 // Has reports whether the echo server has received a header.
 func (e *Description) Has(name string) bool { return len(e.Values(name)) > 0 }
 
-// NameAsSent returns a header's name as the echo server received it, which is known only for HTTP/1.
+// NameAsSent returns a header's name exactly as the echo server received it. The exact name is known only for HTTP/1.
 func (e *Description) NameAsSent(name string) string {
 	i := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(name, other) })
 	if i < 0 {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// maxFrame is the maximum size of an HTTP/2 frame that every server accepts (RFC 9113, 4.2), in bytes.
+// maxFrame is the largest HTTP/2 frame size, in bytes, that every server must accept (RFC 9113, 4.2).
 const maxFrame = 16 << 10
 
 var errStreamReset = errors.New("the stream was reset")

@@ -57,7 +57,7 @@ func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	}}), cancel
 }
 
-// RoundTrip sends a request over HTTP/2. Callers call the returned function when they have read the response.
+// RoundTrip sends a request over HTTP/2. Callers must call the returned function after they have read the response.
 func (c *Client) RoundTrip(ctx context.Context, transport *http.Transport, r *Request) (*http.Response, func(), error) {
 	end, err := c.Limits.Begin(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// MaxRequests, MaxBytes and maxOpen limit a run: the number of requests, the bytes that it sends and receives, and the number of
-	// connections at the same time.
+	// MaxRequests, MaxBytes and maxOpen limit the number of requests in a run, the number of bytes that the run sends and receives, and the
+	// number of concurrent connections.
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
@@ -60,7 +60,7 @@ func (l *Limits) Count() error {
 	return nil
 }
 
-// Sent returns the number of sent requests.
+// Sent returns the number of requests that were sent.
 func (l *Limits) Sent() int { return int(l.requests.Load()) }
 
 // Taken returns the number of open connections.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLimits uses up all limits of a run.
+// TestLimits reaches each limit of a run.
 func TestLimits(t *testing.T) {
 	l := NewLimits()
 	for range MaxRequests {

@@ -36,7 +36,7 @@ type Request struct {
 	Chunked  bool
 	Trailers []Field
 	Timeout  time.Duration // Timeout if it is 0
-	Nonce    string        // a new one if it is empty
+	Nonce    string        // a new nonce if it is empty
 }
 
 func NewNonce() string {
@@ -53,7 +53,7 @@ func (c *Client) fields(r *Request) []Field {
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
 
-// Without returns the fields that have other names than the fields in others.
+// Without returns the fields whose names do not occur in others.
 func Without(fields, others []Field) []Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
 		return slices.ContainsFunc(others, func(other Field) bool { return strings.EqualFold(f.Name, other.Name) })

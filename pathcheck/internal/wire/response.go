@@ -22,11 +22,11 @@ type Response struct {
 	Trailers http.Header
 	Interim  []int  // the status codes of the interim responses
 	Body     []byte // the beginning of the body
-	Size     int64  // of the received part of the body
+	Size     int64  // size of the received part of the body
 
 	Proven      bool // the response comes from the Echo
 	Cached      bool // the response is to an earlier request
-	Attempt     int  // the number of requests with the nonce that the Echo has received
+	Attempt     int  // how many requests with this nonce the Echo has received
 	Description *Description
 
 	Local  netip.AddrPort

@@ -61,7 +61,7 @@ func (s *Stream) ReadHeader() (*http.Response, []int, error) {
 	}
 }
 
-// readResponse reads a response. It keeps at most maxBody bytes of the body, and reads at most limit.
+// readResponse reads at most limit bytes of a response's body, and keeps at most MaxBody bytes.
 func (s *Stream) readResponse(limit int64) (*Response, error) {
 	response, interim, err := s.ReadHeader() //nolint:bodyclose // readBody closes it
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 type Target struct {
 	Scheme string
 	Host   string   // the value of Host
-	Name   string   // the server's name, without port
+	Name   string   // the server's name, without the port
 	Dial   string   // host and port
 	Base   string   // the Echo's path, which does not end in a slash
 	Source net.Addr // the address from which requests are sent; nil means that the system chooses
@@ -80,7 +80,7 @@ func isPlain(u *url.URL) bool {
 		err == nil && port != 0
 }
 
-// Connect opens a connection that counts its bytes.
+// Connect opens a connection whose bytes count toward the limits.
 func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext(ctx, "tcp", t.Dial)
 	if err != nil {
@@ -89,19 +89,19 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	return &countedConn{c, l}, nil
 }
 
-// TLSConfig returns the TLS settings for protocols. Without roots, it does not verify the certificate, because a fact reports whether the
-// certificate is trusted.
+// TLSConfig returns the TLS settings for the given protocols. Without roots, the client does not verify the certificate, because a fact
+// reports whether the certificate is trusted.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
 		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
-	if t.Certificate != nil { // regardless of which authorities the server names
+	if t.Certificate != nil { // sent regardless of which authorities the server names
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
 	}
 	return config
 }
 
-// cipherSuites returns all of Go's cipher suites, including the ones with RSA key exchange. Browsers offer those, too, and some servers
-// accept no others.
+// cipherSuites returns all of Go's cipher suites, including the ones with RSA key exchange. Browsers also offer RSA key exchange, and some
+// servers accept nothing else.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,

@@ -18,7 +18,7 @@ const (
 )
 
 // load sends requests over parallel connections. Each connection sends the next request as soon as the previous one is completed. load
-// polls without sleeping, because waking up a sleeping client uses CPU time of the server.
+// polls without sleeping, because waking up a sleeping client takes CPU time from the server.
 func load(ctx context.Context, address, path string, connections, requests int) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()

@@ -3,8 +3,8 @@
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
-// PATH is the path of the requests. A command may begin with environment variables, such as PORT={port}. The benchmark replaces {address}
-// and {port} with an address to listen on. It compares the other servers with the first one.
+// PATH is the URL path of the requests. A command may begin with environment variables, such as PORT={port}. The benchmark replaces
+// {address} and {port} with an address to listen on. It compares each of the other servers with the first server.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
 )
 
-// benchmark is a run of the benchmark.
+// benchmark is one run of all selected measurements.
 type benchmark struct {
 	manager, raw     string // paths of the programs
 	kubernetes       string // the directory that contains the Kubernetes controllers
@@ -24,7 +24,7 @@ type benchmark struct {
 	json             string
 	began            time.Time
 
-	// Results of the recording:
+	// These are the results of the recording.
 	template string         // file that contains the writes for an Echo
 	events   int            // per Echo
 	perEcho  map[string]int // objects of each kind per Echo

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
-// awaitReady waits until all Echoes are ready with an image. It fails if their Deployments are not rolled out soon afterwards, so that an
-// operator that does too little cannot win.
+// awaitReady waits until all Echoes are ready with the given image. It fails if their Deployments are not rolled out soon afterwards, so
+// that an operator that does too little does not appear to be fast.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.Ready(image), "Echoes are not ready" })
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	})
 }
 
-// isLeft reports whether any objects of a kind are left that belong to Echoes.
+// isLeft reports whether any objects of a kind that belong to Echoes are left.
 func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, error) {
 	gvk, err := apiutil.GVKForObject(kind, r.Client.Scheme())
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string))
 	return err
 }
 
-// checkDeployments fails unless each Echo has a Deployment that is rolled out with an image.
+// checkDeployments fails unless each Echo has a Deployment that is rolled out with the given image.
 func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 	const page = 500
 	there, list := 0, &appsv1.DeploymentList{}
@@ -110,7 +110,7 @@ func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 	return nil
 }
 
-// isRolledOut reports whether all pods of a Deployment are ready with an image.
+// isRolledOut reports whether all pods of a Deployment are ready and run the given image.
 func isRolledOut(d *appsv1.Deployment, image string) bool {
 	s, want := &d.Status, *d.Spec.Replicas
 	return d.Spec.Template.Spec.Containers[0].Image == image && s.ObservedGeneration == d.Generation &&

@@ -14,14 +14,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// rolledImage is the image with which all Echoes are rolled out.
+// rolledImage is the image to which all Echoes are updated.
 const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
 
-// clusterRun is a measurement of the operator with a number of Echoes on its own cluster.
+// clusterRun measures the operator with a number of Echoes on a separate cluster.
 type clusterRun struct {
 	*testbed.Cluster
 	b        *benchmark
-	name     string // prefix of the figures
+	name     string // prefix of the figures' names
 	n        int    // number of Echoes
 	operator *testbed.Program
 	echoes   *testbed.EchoCount
@@ -85,7 +85,7 @@ func (r *clusterRun) converge(ctx context.Context) error {
 	})
 }
 
-// createEchoes creates the Echoes of a storm.
+// createEchoes creates all Echoes in parallel.
 func (r *clusterRun) createEchoes(ctx context.Context) error {
 	return testbed.Parallel(ctx, r.n, func(ctx context.Context, i int) error {
 		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(r.b.pods))}}
@@ -94,8 +94,8 @@ func (r *clusterRun) createEchoes(ctx context.Context) error {
 	})
 }
 
-// restart starts the operator when everything is as desired. It measures the memory in another start, because reading the metrics
-// continuously also needs memory.
+// restart starts the operator when all objects are in the desired state. It measures the memory during another start, because reading the
+// metrics continuously also needs memory.
 func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err
@@ -135,7 +135,6 @@ func (r *clusterRun) roll(ctx context.Context) error {
 	})
 }
 
-// delete deletes all Echoes.
 func (r *clusterRun) delete(ctx context.Context) error {
 	return r.measure(ctx, "delete", func(ctx context.Context) error {
 		for _, namespace := range testbed.Namespaces() {
@@ -147,7 +146,7 @@ func (r *clusterRun) delete(ctx context.Context) error {
 	})
 }
 
-// deleteEchoes deletes the Echoes in a namespace. The API server deletes them one by one, and ends the request after a minute.
+// deleteEchoes deletes the Echoes in a namespace. The API server deletes Echoes one by one, and ends the request after a minute.
 func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	const requestTimeout = time.Minute
 	return testbed.Poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {
@@ -160,7 +159,6 @@ func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	})
 }
 
-// start starts the operator.
 func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error) {
 	r.operator, err = testbed.StartOperator(ctx, r.ControlPlane, r.b.manager, r.Kubeconfig(controlplane.OperatorUser), arguments...)
 	if err != nil {
@@ -187,7 +185,7 @@ func (r *clusterRun) failure(err error) error {
 	return r.Failure(err)
 }
 
-// timeout limits how long a storm may take.
+// timeout returns the maximum duration of an operation on all Echoes.
 func (r *clusterRun) timeout() time.Duration {
 	return 5*time.Minute + time.Duration(r.n)*time.Second
 }

@@ -42,7 +42,7 @@ func (r *clusterRun) measure(ctx context.Context, phase string, happen func(cont
 	return r.keepMemory(ctx, phase)
 }
 
-// keep records the used resources per Echo.
+// keep records the resources that were used per Echo.
 func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration, echoes float64) {
 	f, name := r.b.figures, r.name+"."+phase
 	f.Add(name+".perSecond", echoes/took.Seconds())
@@ -61,7 +61,7 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 		f.Last(name+".requests"), f.Last(name+".passes"), cpu)
 }
 
-// keepMemory records the operator's memory after a time without work, and its peak.
+// keepMemory records the operator's memory after an idle period, and the operator's peak memory.
 func (r *clusterRun) keepMemory(ctx context.Context, phase string) error {
 	if err := testbed.Pause(ctx, settleTime); err != nil {
 		return err

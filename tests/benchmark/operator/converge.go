@@ -18,14 +18,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// The clients to compare.
+// These are the clients to compare.
 const (
 	raw  = "raw"
 	ours = testbed.OperatorName
 )
 
-// converge compares the clients. One measurement has Echoes that exist when a client starts, and the other has Echoes that arrive when the
-// client is idle. Clients take turns, so that other load on the machine affects all of them.
+// converge compares the clients. In one measurement, the Echoes exist when a client starts. In the other measurement, the Echoes arrive
+// while the client is idle. Clients take turns, so that other load on the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours} {
@@ -38,7 +38,7 @@ func (b *benchmark) converge(ctx context.Context) error {
 		}
 	}
 	for i, created := range b.figures["arriving.operator.cpu.creator"] {
-		b.figures.Add("arriving.raw.cpu.writing", b.figures["arriving.raw.cpu.client"][i]-created) // without creating the Echoes
+		b.figures.Add("arriving.raw.cpu.writing", b.figures["arriving.raw.cpu.client"][i]-created) // excludes the creation of the Echoes
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func mode(arriving bool) string {
 	return "there"
 }
 
-// round is the convergence of a number of Echoes by one client on its own control plane.
+// round is one measurement, in which a client converges a number of Echoes on a separate control plane.
 type round struct {
 	*testbed.ControlPlane
 	client, creator *testbed.Program // the creator is nil if it is not part of the measurement
@@ -189,7 +189,7 @@ func (b *benchmark) measureArriving(ctx context.Context, r *round, n int) (err e
 	return b.awaitOperator(ctx, r, before, began, n)
 }
 
-// awaitOperator waits until an operator has converged all Echoes and is quiet.
+// awaitOperator waits until an operator has converged all Echoes and is idle.
 func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.Usage, began time.Time, n int) error {
 	if err := r.AwaitEvents(ctx, b.events*n, testbed.TimeoutFor(n)); err != nil {
 		return r.client.Failure(err)
@@ -207,7 +207,7 @@ func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.
 	return err
 }
 
-// keep records the figures of a round. Most of them are per Echo.
+// keep records the figures of a round. Most figures are per Echo.
 func (b *benchmark) keep(name string, r *round, n float64) {
 	perEcho := func(d time.Duration) float64 { return milliseconds(d) / n }
 	f := b.figures
@@ -228,7 +228,7 @@ func (b *benchmark) keep(name string, r *round, n float64) {
 		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".passes"))
 }
 
-// verify fails unless Echoes are converged, so that an operator that does too little cannot win.
+// verify fails unless Echoes are converged, so that an operator that does too little does not appear to be fast.
 func (b *benchmark) verify(ctx context.Context, p *testbed.ControlPlane, echoes int) error {
 	found, err := p.Inventory(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ type recorder struct {
 	writes     []replay.Write
 	last       time.Time
 	firstWatch time.Time
-	// requests contains all requests, by method and path, without names.
+	// requests counts all requests by method and by path. The paths contain no names.
 	requests requests.Counts
 }
 
@@ -129,7 +129,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged: the recorder has recorded writes, and no new ones arrive.
+// complete reports whether the Echo is converged: the recorder has recorded writes, and no more writes arrive.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -25,7 +25,7 @@ func spreadOf(values []float64) spread {
 	return spread{median, sorted[0], sorted[len(sorted)-1]}
 }
 
-// quotients divides values by the values from the same rounds. A single divisor applies to all values.
+// quotients divides values by the divisors from the same rounds. A single divisor applies to all values.
 func quotients(values, by []float64) []float64 {
 	var result []float64
 	for i, value := range values {

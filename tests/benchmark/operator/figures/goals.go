@@ -38,7 +38,7 @@ func (g goal) met(value float64) bool {
 	return value <= g.bound
 }
 
-// rows are the lines of the table, in order. The table omits rows without measured figures.
+// rows returns the lines of the table, in order. The table omits rows without measured figures.
 func rows() []row {
 	return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows(), clusterRows())
 }
@@ -122,7 +122,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows are the lines for Echoes with pods. The limit is the cost with a tenth of the Echoes.
+// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo with a tenth of the Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

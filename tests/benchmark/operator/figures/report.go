@@ -67,7 +67,7 @@ func (r row) goalText() string {
 	}
 }
 
-// RequestKey marks the names of figures that count requests. It is between the names of the measurement and the request.
+// RequestKey marks the names of figures that count requests. It separates the name of the measurement from the name of the request.
 const RequestKey = ".request: "
 
 // RequestTable returns the requests per Echo, by verb, resource and code.

@@ -25,7 +25,8 @@ type writer struct {
 	known map[string]replay.Known
 }
 
-// timing contains the time from the start of an Echo to the response for its Deployment, and to the response for its last write.
+// timing contains the times from the first request for an Echo to the response for the Echo's Deployment and to the response for its last
+// write.
 type timing struct{ Deployment, Last time.Duration }
 
 // buffers contain the text of one request.

@@ -50,8 +50,8 @@ type hole struct {
 	piece Piece
 }
 
-// NewTemplate turns the writes for the named Echo into a template, given the response to its creation. Other names must have the same
-// length, because the format of a body may contain lengths.
+// NewTemplate turns the writes for the named Echo into a template, given the response to its creation. The names of other Echoes must have
+// the same length, because the encoding of a body may contain lengths.
 func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
 	holes := []hole{{[]byte(name), Piece{Name: true}}}
 	var versions []hole
@@ -142,13 +142,13 @@ func (t *Template) setNeeds() {
 	}
 }
 
-// Answers are the values from the responses for one Echo. The first values are from its creation.
+// Answers are the values from the responses for one Echo. The first values are from the Echo's creation.
 type Answers []Known
 
 // Known contains the known values of an object.
 type Known struct{ UID, Version []byte }
 
-// Keep keeps values from a response.
+// Keep stores values from a response.
 func (k *Known) Keep(answer []byte, values []Value) error {
 	for _, v := range values {
 		found := Find(answer, v)
@@ -183,8 +183,8 @@ func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
 
 const uidLength = 36
 
-// Find finds a value in an object in the API server's JSON or protobuf form. It does not parse the object, whose metadata comes first. It
-// returns nil if the value is missing.
+// Find returns a value from an object in the API server's JSON or protobuf encoding. It does not parse the object, but relies on the fact
+// that the metadata comes first. It returns nil if the value is missing.
 func Find(object []byte, value Value) []byte {
 	if bytes.HasPrefix(object, []byte("k8s\x00")) {
 		return findProtobuf(object, value)
