@@ -70,7 +70,7 @@ func (o *Options) chosen() ([]group, error) {
 	}), nil
 }
 
-// runGroups examines most groups concurrently. It then examines the groups that measure time, one at a time.
+// runGroups examines most groups concurrently. It then examines the groups that are marked as last, one at a time.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *run.Group) {
 	results := make([]*run.Group, len(chosen))
 	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))

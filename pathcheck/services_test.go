@@ -222,7 +222,7 @@ func writeCertificate(t *testing.T, folder string) []byte {
 	return data
 }
 
-// TestRun_settingsOfTheEcho examines Echoes with settings that make them reveal less.
+// TestRun_settingsOfTheEcho examines Echoes with settings that reduce the information in their responses.
 func TestRun_settingsOfTheEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ   string

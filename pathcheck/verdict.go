@@ -32,8 +32,8 @@ func (r *Report) unfinished() (reason string) {
 	return reason
 }
 
-// lasting returns the value of a fact that is not as expected. It omits measured times, so that a lasting failure does not look new in each
-// run.
+// lasting returns the value of a fact that does not meet an expectation. It omits measured times, so that a lasting failure does not look
+// new in each run.
 func (r *Report) lasting(result Result) string {
 	fact, got := r.fact(result.Name), result.Got
 	if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {

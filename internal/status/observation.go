@@ -33,8 +33,8 @@ type Observation struct {
 	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
-	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or if there are no
-	// Gateways to read.
+	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read all Gateways or if there
+	// are no Gateways to read.
 	GatewaysRefused string
 	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved

@@ -152,7 +152,7 @@ func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said st
 	return secret
 }
 
-// isLoop reports whether a container has terminated more than once. A first termination does not count, because a Secret that is created
+// isLoop reports whether a container has terminated more than once. The first termination does not count, because a Secret that is created
 // together with the Echo may arrive late: the kubelet adds the Secret to the volume when it restarts the container.
 func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil

@@ -17,14 +17,14 @@ import (
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
-	// problem is what is wrong, and attention is what makes the Echo degraded. Both are zero if no problem is known.
+	// problem describes what is wrong, and attention describes why the Echo is degraded. Both are zero if no problem is known.
 	problem, attention message.Problem
 	// notes are sentences that do not affect the conditions. counts states how many pods are ready, and rollout describes the progress of
 	// the rollout.
 	notes           []string
 	counts, rollout string
 	phase           string
-	// stalls is when the Echo becomes stalled if it is degraded and not ready.
+	// stalls determines when the Echo becomes stalled if the Echo is degraded and not ready.
 	stalls stalls
 	// event is the reason of the event that reports the verdict.
 	event v1.Reason

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// said summarizes the three conditions and the first transition.
+// said is a summary of the three conditions and the first transition.
 type said struct {
 	Ready, Progressing, Degraded  string // the status and the reason
 	Message                       string // of the status

@@ -110,7 +110,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// reviews is an API server that knows one token and what its user may do.
+// reviews is an API server that knows one token and the permissions of the token's user.
 type reviews struct {
 	lock sync.Mutex
 	seen []string // the resources and paths that were reviewed

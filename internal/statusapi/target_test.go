@@ -31,7 +31,7 @@ func TestAttributes(t *testing.T) {
 		"one":                      {http.MethodGet, "/echoes/a/x", echoes("get", "a", "x")},
 		"one, and a namespace":     {http.MethodGet, "/echoes/a/x?namespace=b", echoes("get", "a", "x")},
 		"one, with a hidden slash": {http.MethodGet, "/echoes/a%2Fb/x", echoes("get", "a", "b/x")},
-		"another method":           {http.MethodDelete, "/echoes/a/x", echoes("get", "a", "x")}, // the handler rejects it
+		"another method":           {http.MethodDelete, "/echoes/a/x", echoes("get", "a", "x")}, // the handler rejects this method
 		"metrics":                  {http.MethodGet, "/metrics", path("get", "/metrics")},
 		"diagnostics":              {http.MethodGet, "/diagnostics?namespace=a", path("get", "/diagnostics")},
 		"to change diagnostics":    {http.MethodPut, "/diagnostics", path("put", "/diagnostics")},

@@ -82,7 +82,7 @@ func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTermin
 	switch {
 	case ended.Reason == "OOMKilled":
 		return "Raise spec.resources.limits.memory."
-	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // as after SIGTERM and SIGKILL, which the kubelet sends when a probe fails
+	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // the kubelet sends SIGTERM and SIGKILL when a probe fails
 		return "If its probe fails, make it listen on spec.port. " + logs
 	case container == echopod.ContainerName:
 		return "Check spec.args and spec.env. " + logs

@@ -7,7 +7,8 @@ import (
 // RefusedByCache is the refusal by a cache that sends the Echo's response to an earlier request.
 const RefusedByCache = "cached"
 
-// Refused returns the fact that a proxy refuses a request or, if there is no refusal, that the response does not describe the request.
+// Refused returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not describe
+// the request.
 func Refused(name, sent, refusal string) Fact {
 	if refusal == "" { // the Echo responded
 		return New(name, "not reported", sent, "a response that does not describe the request")

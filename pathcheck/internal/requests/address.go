@@ -104,7 +104,7 @@ func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 }
 
 // isOfClients reports whether a header can describe a client, and whether pathcheck can send the header, because a server chooses its name.
-// It excludes headers that describe servers, because they can contain the same address.
+// It excludes headers that describe servers, because such headers can also contain the client's address.
 func isOfClients(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
 		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")

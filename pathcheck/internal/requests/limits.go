@@ -19,7 +19,7 @@ type ladder struct {
 	sizes    []int
 	request  func(size int) *wire.Request
 	text     func(size int) string
-	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received the whole size
+	arrived  func(size int, o run.Outcome) bool // reports whether the Echo received everything
 }
 
 func headerLadders() []ladder {

@@ -16,9 +16,9 @@ import (
 func TestDecideRetries(t *testing.T) {
 	pods := podCounts{}
 	a, b := &wire.Description{Pod: "a"}, &wire.Description{Pod: "b"}
-	pods.add(a, 2, true)  // the second attempt at a
+	pods.add(a, 2, true)  // the second attempt at pod a
 	pods.add(a, 3, false) // a lookup
-	pods.add(b, 2, false) // one attempt at b, and a lookup
+	pods.add(b, 2, false) // one attempt at pod b, and a lookup
 	pods.add(b, 3, false)
 	if pods.total() != 3 {
 		t.Errorf("%v are %d attempts", pods, pods.total())

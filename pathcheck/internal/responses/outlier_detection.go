@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies stop after five
-// failures.
+// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies stop using a
+// pod after five failures.
 const failures = 10
 
 // ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. Because other clients also need these

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Known holds what the first requests have revealed about the Echo.
+// Known holds the properties of the Echo that the first requests have revealed.
 type Known struct {
 	Plain    *wire.Response // the response to a plain request
 	Base     string         // the Echo's path as the Echo receives it
@@ -49,7 +49,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
-	c.Dial = a.Remote // no other address from DNS was proven to be the Echo
+	c.Dial = a.Remote // other addresses from DNS are not proven to be the Echo
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
 		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)

@@ -17,7 +17,7 @@ import (
 // Target describes where requests are sent.
 type Target struct {
 	Scheme string
-	Host   string   // the value of Host
+	Host   string   // the value of the Host header
 	Name   string   // the server's name, without the port
 	Dial   string   // host and port
 	Base   string   // the Echo's path, which does not end in a slash

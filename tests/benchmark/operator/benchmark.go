@@ -19,7 +19,7 @@ type benchmark struct {
 	kubernetes       string // the directory that contains the Kubernetes controllers
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none
-	pods             int // of each of these Echoes
+	pods             int // pods of each of these Echoes
 	only             string
 	json             string
 	began            time.Time
