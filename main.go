@@ -44,7 +44,7 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 	code := 1
 	if errors.As(err, new(*commandline.UsageError)) {
 		code = 2
-		_, _ = fmt.Fprintln(stderr, command.UsageString()) // before the error, so that the error stays in view
+		_, _ = fmt.Fprintln(stderr, command.UsageString()) // before the error, so that the error remains visible
 	}
 	_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n", err)
 	return code

@@ -85,7 +85,7 @@ func parseHeader(text string) (Header, error) {
 	return Header{Name: name, Value: value}, nil
 }
 
-// isReserved reports whether a header would change the kind of the request, or how its response is read.
+// isReserved reports whether a header would change the type of a request or affect how its response is read.
 func isReserved(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return strings.HasPrefix(name, "Sec-Websocket-") || slices.Contains([]string{proof.RequestHeader, "Host", "Accept", "Connection",

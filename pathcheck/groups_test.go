@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table.
+// TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table of groups.
 func TestGroups_haveEachExamineFunction(t *testing.T) {
 	table, found := text(t, "groups.go"), 0
 	for _, room := range []string{"requests", "responses"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestRun_schemeOfHandshake examines what proxies report about a WebSocket handshake.
+// TestRun_schemeOfHandshake examines the scheme that proxies report for a WebSocket handshake.
 func TestRun_schemeOfHandshake(t *testing.T) {
 	address, _ := startEcho(t)
 	ofHandshake := func(name string, values ...string) func(string) http.Handler {

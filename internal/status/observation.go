@@ -16,7 +16,7 @@ type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Ingress    *networkingv1.Ingress
-	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile then created it.
+	// NoDeployment is true if the Deployment is known to be missing and the reconcile did not create it.
 	NoDeployment bool
 	// Unwatched is true if a child lost the label that the watches select, so that the operator receives no events for the child.
 	Unwatched bool
@@ -48,7 +48,7 @@ type Observation struct {
 	Changes []Change
 	// AmbiguousWrites are the writes that failed but may have taken effect.
 	AmbiguousWrites []Attempt
-	// Unchanged are the children that needed no change, by kind.
+	// Unchanged contains the children that needed no change, keyed by kind.
 	Unchanged map[string]client.Object
 }
 

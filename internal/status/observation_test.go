@@ -16,7 +16,7 @@ func TestSeeKeepsTheLatestDeployment(t *testing.T) {
 	seen.Record(nil) // a child that does not exist
 	g.Expect(seen.Deployment).To(BeNil())
 	seen.Record(older)
-	seen.Record(newer) // as in the API server's response to the apply
+	seen.Record(newer) // as in the API server's response to the apply request
 	seen.Record(&corev1.Service{})
 	if seen.Deployment != newer {
 		t.Errorf("got %p, want %p", seen.Deployment, newer)

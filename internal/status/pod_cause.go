@@ -47,7 +47,7 @@ func withoutPreemption(words string) string {
 	return words
 }
 
-// PodProblem returns why a pod is not ready, or the zero value if its status does not show the reason.
+// PodProblem returns why a pod is not ready, or the zero value if the pod's status does not show the reason.
 func PodProblem(pod *corev1.Pod) message.Problem { return podCause(pod).problem }
 
 // containerCause returns why a container does not run, or does not keep running.
@@ -142,8 +142,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	return c
 }
 
-// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if it terminated
-// for another reason. The echo server's message names the Secret.
+// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if the server
+// terminated for another reason. The echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
 	secret := echopod.TLSSecret(pod)
 	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {

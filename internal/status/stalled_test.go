@@ -126,8 +126,8 @@ func TestStallsBy_allReasons(t *testing.T) {
 	}
 }
 
-// stalledAt returns the Stalled condition's reason and the time until the next reconcile. It runs a series of failed reconciles, at the
-// given times after the first one.
+// stalledAt returns the Stalled condition's reason and the time until the next reconcile. It runs a series of failed reconciles at the
+// given times after the first reconcile.
 func stalledAt(failure func() *Failure, seen Observation, after ...time.Duration) (reason string, next time.Duration) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 })
 	for _, after := range slices.Concat([]time.Duration{0}, after) {

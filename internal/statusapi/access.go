@@ -92,7 +92,7 @@ func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// forbidden returns which permission is missing, in the API server's words.
+// forbidden describes the missing permission in the API server's words.
 func forbidden(wants authorizer.AttributesRecord) string {
 	if !wants.ResourceRequest {
 		return fmt.Sprintf("user %q cannot %s path %q", wants.User.GetName(), wants.Verb, wants.Path)

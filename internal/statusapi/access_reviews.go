@@ -49,7 +49,7 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 	}
 }
 
-// review returns the review of a question, from the cache if the question was asked recently.
+// review returns the review of a question. If the question was asked recently, the review comes from the cache.
 func (r *accessReviews) review(ctx context.Context,
 	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)

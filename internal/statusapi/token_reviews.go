@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of unknown tokens, which any client can make up.
+	// reviewsPerSecond, reviewBurst and reviewsAtOnce limit the reviews of unknown tokens, because any client can make up tokens.
 	reviewsPerSecond = 20
 	reviewBurst      = 40
 	reviewsAtOnce    = 10
@@ -29,7 +29,7 @@ const (
 // errTooManyReviews is the error for a token that is not reviewed because of the limits on reviews.
 var errTooManyReviews = errors.New("too many tokens are being reviewed")
 
-// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It bounds the reviews of unknown tokens. It does not bound
+// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It limits the reviews of unknown tokens. It does not limit
 // the reviews of tokens that the API server has accepted before, so that a flood of unknown tokens does not lock out users with valid
 // tokens.
 type tokenReviews struct {

@@ -24,7 +24,7 @@ const (
 // otherError is the error type that a span reports for an error without a reason.
 const otherError = "_OTHER"
 
-// Reconciler returns a reconciler that creates a span for each reconcile of next. If traces are disabled, it returns next itself.
+// Reconciler returns a reconciler that creates a span for each reconcile of next. If traces are disabled, Reconciler returns next itself.
 func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t.tracer == nil {
 		return next
@@ -43,7 +43,7 @@ func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) rec
 	})
 }
 
-// resultOf names the result of a reconcile as controller-runtime's metrics do.
+// resultOf returns the name that controller-runtime's metrics use for the result of a reconcile.
 func resultOf(result reconcile.Result, err error) string {
 	switch {
 	case err != nil:

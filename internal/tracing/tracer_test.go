@@ -43,7 +43,7 @@ func newTracer(t *testing.T, log logr.Logger) Tracer {
 	return tracer
 }
 
-// byName returns, by name, the spans that a collector received.
+// byName returns the spans that a collector received, keyed by name.
 func byName(c *collector.Collector) map[string]*tracepb.Span {
 	all := map[string]*tracepb.Span{}
 	for _, s := range c.Spans() {

@@ -2,7 +2,7 @@ package fact
 
 import "slices"
 
-// Definition is the meaning of a fact, as in reports and in docs/reference/pathcheck.md.
+// Definition is the meaning of a fact in reports and in docs/reference/pathcheck.md.
 type Definition struct{ Name, Meaning string }
 
 // Table returns all facts.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Digest returns a short digest that distinguishes two truncated values.
+// Digest returns a short digest, which distinguishes different values that look the same when they are truncated.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:6]

@@ -44,7 +44,7 @@ func bodyLadder() ladder {
 		}, fact.Size, arrivedWhole}
 }
 
-// arrivedWhole reports whether the Echo received a body of a given size as it was sent.
+// arrivedWhole reports whether the Echo received a body of the given size completely and unchanged.
 func arrivedWhole(size int, o run.Outcome) bool {
 	sum := sha256.Sum256(wire.Filler(size))
 	switch e := o.Described(); {
@@ -81,7 +81,8 @@ func decideChunks(sent int, o run.Outcome) fact.Fact {
 	return fact.New(name, fact.Kept, text, text)
 }
 
-// examineRequestBuffer interrupts a body, and uses the Echo's clock to determine whether the header arrived in the meantime.
+// examineRequestBuffer interrupts the transmission of a body, and uses the Echo's clock to determine whether the header arrived in the
+// meantime.
 func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	offset, err := clock(ctx, g)
 	if err != nil {
@@ -139,7 +140,8 @@ func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err e
 	return last, nil
 }
 
-// decideRequestBuffer compares the time at which the header arrived with the time at which the last chunk was sent, on the same clock.
+// decideRequestBuffer compares the arrival time of the header with the time at which the last chunk was sent. Both times are from the same
+// clock.
 func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	const name = "body.request"
 	const sent = "two chunks with a pause between them"

@@ -82,7 +82,7 @@ func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
 	var names, before, after []string
 	for _, each := range sent {
 		received := e.Values(each.Name)
-		isRedacted := each.Name == "Authorization" || each.Name == "Cookie" // the Echo reports only their size
+		isRedacted := each.Name == "Authorization" || each.Name == "Cookie" // the Echo reports only the size of their values
 		if len(received) == 1 && received[0] != each.Value && !isRedacted && !isHop(each.Name) && each.Name != "X-Pathcheck-Twice" {
 			names, before, after = append(names, each.Name), append(before, each.String()), append(after, each.Name+": "+received[0])
 		}

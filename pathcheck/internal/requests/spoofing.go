@@ -15,7 +15,7 @@ import (
 // spoofed is an address that no client has (RFC 5737). spoofedHost and spoofedScheme are a host and a scheme that no URL has.
 const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "spoofed"
 
-// spoofing is a header that a client could set as if it were a proxy.
+// spoofing is a header that a client could set as if the client were a proxy.
 type spoofing struct {
 	fact string
 	sent []wire.Field

@@ -15,7 +15,8 @@ import (
 // latencyRequests is the number of requests in a latency measurement.
 const latencyRequests = 20
 
-// ExamineLatency measures how long responses take through the path and, if there is a URL that bypasses the proxies, without the proxies.
+// ExamineLatency measures how long responses take through the path. If the options contain a URL that bypasses the proxies, it also
+// measures responses without the proxies.
 func ExamineLatency(ctx context.Context, g *run.Group) error {
 	took, err := measure(ctx, g.Client)
 	if err != nil {

@@ -28,7 +28,7 @@ func (r *hijackedResponse) Hijack() (c net.Conn, buffered *bufio.ReadWriter, err
 	return r.connection, buffered, err
 }
 
-// sending returns a WebSocket server that sends frames regardless of what it receives, and then sends nothing more.
+// sending returns a WebSocket server that ignores what it receives, sends the given frames, and then sends nothing more.
 func sending(frames string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hijacked := &hijackedResponse{ResponseWriter: w}

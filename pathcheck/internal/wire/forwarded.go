@@ -19,7 +19,7 @@ func ParseForwarded(lines []string) []map[string]string {
 	return elements
 }
 
-// Reported returns the values that proxies report in a header of this request: the elements of a list, in one line or several, or the
+// Reported returns the values that proxies report in a header of this request: the elements of a list, which may span several lines, or the
 // values of a Forwarded parameter.
 func (e *Description) Reported(header, parameter string) (values []string) {
 	if header == "Forwarded" {

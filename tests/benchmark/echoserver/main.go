@@ -1,5 +1,5 @@
-// echoserver measures the CPU time per request of the echo server and of similar servers, compared with a minimal net/http server on the
-// same core in the same run. It prints a Markdown table. Run it with `make benchmark-echoserver`.
+// echoserver measures the CPU time per request of the echo server and of similar servers. It compares them with a minimal net/http server
+// on the same core in the same run. It prints a Markdown table. Run it with `make benchmark-echoserver`.
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //

@@ -22,8 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// noop measures a reconcile of a converged Echo in a namespace with a growing number of other Echoes' pods. The operator runs in this
-// process.
+// noop measures a reconcile of a converged Echo in a namespace in which other Echoes have a growing number of pods. The operator runs in
+// this process.
 func (b *benchmark) noop(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {

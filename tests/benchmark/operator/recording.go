@@ -143,7 +143,7 @@ func (r *recorder) watching(context.Context) (bool, error) {
 	return !r.firstWatch.IsZero(), nil
 }
 
-// startRecorded starts the operator behind a proxy. The returned function stops both.
+// startRecorded starts the operator behind a proxy. The returned function stops the operator and the proxy.
 func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, arguments ...string) (
 	*recorder, *testbed.Program, func() error, error,
 ) {

@@ -1,4 +1,4 @@
-// hello is a minimal HTTP server in Go. The benchmark compares other servers with it.
+// hello is a minimal HTTP server in Go. The benchmark compares other servers with hello.
 package main
 
 import (

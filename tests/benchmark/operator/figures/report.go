@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table returns the table of measured rows, with medians and their ranges in brackets.
+// Table returns the table of measured rows. Each cell contains a median, followed by its range in parentheses.
 func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")

@@ -85,7 +85,7 @@ func readJSON(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// writeAll writes all Echoes with parallel workers, and then prints the time that each Echo took.
+// writeAll sends the writes for all Echoes with parallel workers, and then prints the time that each Echo took.
 func (w *writer) writeAll(ctx context.Context, stdout io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,5 +1,5 @@
-// Package replay contains the code that the benchmark and its raw writer share: a template made from the operator's writes for one Echo,
-// and a client that sends the writes.
+// Package replay contains the code that the benchmark and its raw writer share: a template of the operator's writes for one Echo, and a
+// client that sends the writes.
 package replay
 
 import (
@@ -44,7 +44,7 @@ type Request struct {
 // Template contains the operator's writes for an Echo. It always keeps the values from the Echo's creation.
 type Template struct{ Requests []Request }
 
-// hole is a string in a request, with the piece that replaces it.
+// hole is a string in a request, together with the piece that replaces the string.
 type hole struct {
 	text  []byte
 	piece Piece
@@ -127,7 +127,7 @@ func split(text []byte, holes []hole) []Piece {
 	}
 }
 
-// setNeeds determines which values each request must keep from its response.
+// setNeeds determines which values from each request's response must be stored for later requests.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
 		for _, p := range slices.Concat(r.URI, r.Body) {
