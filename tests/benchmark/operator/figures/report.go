@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table returns the table of measured rows. Each cell contains a median, followed by its range in parentheses.
+// Table returns the table of measured rows. The measured values are medians, with their ranges in parentheses.
 func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
