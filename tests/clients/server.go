@@ -14,7 +14,7 @@ import (
 // Server is a running echo server.
 type Server struct {
 	Address, Admin string // host and port
-	HTTPS          string // the port with TLS, if ECHO_TLS_ADDR enables one
+	HTTPS          string // host and port for TLS, if ECHO_TLS_ADDR enables it
 	Process        *os.Process
 }
 
@@ -44,13 +44,13 @@ func Run(t *testing.T, environ ...string) Server {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // Wait returns an error because the process is killed after the test
+	t.Cleanup(func() { _ = server.Wait() }) // Wait returns an error, because the process is killed after the test
 	var first struct{ Address, Admin, HTTPS string }
 	log := bufio.NewReader(stderr)
 	line, err := log.ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
 		t.Fatalf("the first line of the log is %q, with the error %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, log) }() // until the server ends; a full pipe would block it
+	go func() { _, _ = io.Copy(io.Discard, log) }() // runs until the server ends, because a full pipe would block the server
 	return Server{Address: first.Address, Admin: first.Admin, HTTPS: first.HTTPS, Process: server.Process}
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	restTime = 2 * time.Minute
-	// settleTime is how long the operator rests before the benchmark reads its memory.
+	// settleTime is how long the operator is idle before the benchmark reads its memory.
 	settleTime = 10 * time.Second
 )
 
@@ -26,7 +26,7 @@ func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
 
-// restart starts the operator with many converged Echoes, and then adds their pods.
+// restart starts the operator with many converged Echoes, and then creates the pods of these Echoes.
 func (b *benchmark) restart(ctx context.Context) (err error) {
 	p, err := b.startConverged(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 	if err := p.CreatePods(ctx, b.large); err != nil {
 		return err
 	}
-	g, err := b.startQuiet(ctx, p) // the first start writes the status of each Echo and is not measured
+	g, err := b.startQuiet(ctx, p) // the first start writes the status of each Echo, and is not measured
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, 
 	return p, nil
 }
 
-// restarts measures the start of the operator several times. It measures the memory in other starts, because reading the metrics
-// continuously also needs memory.
+// restarts measures several starts of the operator. It measures the memory in separate starts, because continuously reading the metrics
+// also uses memory.
 func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
@@ -131,7 +131,7 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 	return nil
 }
 
-// oneRest measures the operator's memory after a start and some time without work.
+// oneRest measures the operator's memory after it has started and has been idle for some time.
 func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	g, err := b.startQuiet(ctx, p)
 	if err != nil {
@@ -158,8 +158,8 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	return nil
 }
 
-// rest counts the requests during a start, and during two minutes without changes. The requests go through a proxy, because the API server
-// does not report who sent a request, and does not count all discovery requests.
+// rest counts the requests while the operator starts, and then during two minutes without changes. The requests go through a proxy, because
+// the API server does not report who sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := b.startRecorded(ctx, p, leaderElection()...)
@@ -200,8 +200,8 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	return nil
 }
 
-// isOwnWork reports whether a request is the operator's own work. It excludes requests for leases and optional APIs, and requests that
-// leader election or reading the metrics causes.
+// isOwnWork reports whether a request is the operator's own work. It excludes requests for leases and optional APIs, and requests caused by
+// leader election or by reading the metrics.
 func isOwnWork(request string) bool {
 	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
 		"gateway.networking.k8s.io"} {

@@ -12,7 +12,7 @@ import (
 // singles is the number of Echoes to create one after another.
 const singles = 50
 
-// single measures the time that one Echo takes when nothing else happens: with the idle operator, and with the raw writer.
+// single measures how long one Echo takes when nothing else happens, both with the idle operator and with the raw writer.
 func (b *benchmark) single(ctx context.Context) (err error) {
 	b.say("%d Echoes one after another", singles)
 	p, err := testbed.StartControlPlane(ctx)

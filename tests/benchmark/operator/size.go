@@ -8,13 +8,13 @@ import (
 	"os"
 )
 
-// size measures the operator's program, uncompressed and compressed. Its image contains nothing else.
+// size measures the size of the operator's program, uncompressed and compressed. The operator's image contains nothing else.
 func (b *benchmark) size(context.Context) error {
 	program, err := os.Open(b.manager)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = program.Close() }() // the file was only read
+	defer func() { _ = program.Close() }() // the file is only read, so that errors do not matter
 	compressed := new(counter)
 	z, err := gzip.NewWriterLevel(compressed, gzip.BestCompression)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tick is the unit of CPU times in /proc on all Linux machines (proc_pid_stat(5), USER_HZ).
+// tick is the unit of CPU times in /proc, which is the same on all Linux machines (proc_pid_stat(5), USER_HZ).
 const tick = 10 * time.Millisecond
 
 // CPUTime returns the user and system time of a process.
@@ -21,7 +21,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the program name before it can contain spaces
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // skip the program name, which can contain spaces
 	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
@@ -30,10 +30,10 @@ func CPUTime(pid int) (time.Duration, error) {
 // Memory is the physical memory of a process, in bytes.
 type Memory struct {
 	Resident  int64 `json:"resident"`
-	Anonymous int64 `json:"anonymous"` // excludes files, such as the program itself
+	Anonymous int64 `json:"anonymous"` // excludes mapped files, such as the program itself
 }
 
-// MemoryOf returns the memory of a process.
+// MemoryOf returns the physical memory of a process.
 func MemoryOf(pid int) (Memory, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -48,7 +48,7 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
-// Peak returns the process's highest amount of physical memory so far, in bytes.
+// Peak returns the process's peak physical memory so far, in bytes.
 func Peak(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -57,13 +57,13 @@ func Peak(pid int) (int64, error) {
 	return kibibytes(string(text), "VmHWM:")
 }
 
-// ResetPeak sets a process's peak to its current memory.
+// ResetPeak resets a process's peak memory to its current memory.
 func ResetPeak(pid int) error {
 	const peak = "5" // proc_pid_clear_refs(5)
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
-// kibibytes returns the number of bytes in a line such as "VmRSS:     1024 kB".
+// kibibytes returns the number of bytes that a line specifies, such as "VmRSS:     1024 kB".
 func kibibytes(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, name); ok {
@@ -84,12 +84,12 @@ func Children() (map[string]int, error) {
 	for _, list := range lists {
 		text, err := os.ReadFile(list)
 		if err != nil {
-			continue // a thread that has ended
+			continue // the thread has ended
 		}
 		for field := range strings.FieldsSeq(string(text)) {
 			name, err := os.ReadFile("/proc/" + field + "/comm")
 			if err != nil {
-				continue // a process that has ended
+				continue // the process has ended
 			}
 			if found[strings.TrimSpace(string(name))], err = strconv.Atoi(field); err != nil {
 				return nil, err

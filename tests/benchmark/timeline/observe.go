@@ -21,7 +21,7 @@ import (
 const (
 	// readyTimeout and goneTimeout limit the time for an Echo, even on a busy machine.
 	readyTimeout, goneTimeout = 3 * time.Minute, 4 * time.Minute
-	// enough is more than the number of an Echo's events, so that each event gets its time stamp without waiting.
+	// enough is a buffer size above the number of an Echo's events, so that each event is timestamped without delay.
 	enough = 1000
 )
 
@@ -31,7 +31,7 @@ type observer struct {
 	namespace string
 }
 
-// sighting is the arrival of an event.
+// sighting is an event with its arrival time.
 type sighting struct {
 	at    time.Time
 	event watch.Event
@@ -39,7 +39,7 @@ type sighting struct {
 
 // observe creates an Echo, waits until it is ready, deletes it, and waits until it is gone. It returns the Echo's timeline.
 func (o *observer) observe(ctx context.Context, name string) (line, error) {
-	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // one pod, but still a PodDisruptionBudget
+	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // a single pod that nevertheless has a PodDisruptionBudget
 		e.Spec.Replicas, e.Spec.DisruptionBudget.MaxUnavailable = new(int32(1)), new(int32(0))
 	})
 	l, err := o.create(ctx, echo)
@@ -52,7 +52,7 @@ func (o *observer) observe(ctx context.Context, name string) (line, error) {
 	return l, nil
 }
 
-// create creates an Echo, and returns the times at which the steps were seen.
+// create creates an Echo, and returns the time at which each step was observed.
 func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -105,7 +105,7 @@ func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, e
 	return sightings, nil
 }
 
-// stamp records when events arrive.
+// stamp records the arrival time of events.
 func stamp(ctx context.Context, w watch.Interface, sightings chan<- sighting) {
 	defer w.Stop()
 	for {

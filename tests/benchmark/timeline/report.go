@@ -18,7 +18,7 @@ type report struct {
 	Echoes int    `json:"echoes"`
 	Steps  []row  `json:"steps"`
 	Share  shares `json:"operator"`
-	// Lines are the timelines of the Echoes, in milliseconds.
+	// Lines contains the timelines of the Echoes, in milliseconds.
 	Lines []map[string]float64 `json:"lines"`
 }
 
@@ -32,26 +32,26 @@ type row struct {
 	SinceAfter percentiles `json:"sinceAfter"`
 }
 
-// shares contains how long Echoes waited for the operator, in milliseconds and as a share of the time until they were ready.
+// shares contains how long Echoes waited for the operator, in milliseconds and as a percentage of the time until they were ready.
 type shares struct {
 	Milliseconds percentiles `json:"milliseconds"`
 	Percent      percentiles `json:"percent"`
 }
 
-// percentiles are the median, and the value that only one in a hundred values exceeds.
+// percentiles contains the median and the 99th percentile.
 type percentiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// percentilesOf returns the percentiles of values, by nearest rank. There must be at least one value.
+// percentilesOf returns the percentiles of values, by nearest rank. The slice must not be empty.
 func percentilesOf(values []float64) percentiles {
 	sorted := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }
 	return percentiles{at(0.50), at(0.99)}
 }
 
-// newReport summarizes timelines. There must be at least one.
+// newReport summarizes timelines. The slice must not be empty.
 func newReport(lines []line) report {
 	over := func(value func(line) float64) percentiles {
 		var values []float64
@@ -84,7 +84,7 @@ func (l line) milliseconds() map[string]float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// write prints the table. If the path is not empty, it writes all figures to that file.
+// write prints the report's table. If the path is not empty, write saves all measured values in that file.
 func (r report) write(w io.Writer, path string) error {
 	_, err := io.WriteString(w, r.table())
 	if path == "" {
@@ -97,7 +97,7 @@ func (r report) write(w io.Writer, path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// table returns a table of the steps, and the operator's share of them.
+// table returns a table of the steps and of the operator's share.
 func (r report) table() string {
 	var text strings.Builder
 	text.WriteString("| step | by | p50 since apply | p99 | after | p50 since then | p99 |\n|---|---|---|---|---|---|---|\n")

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The actors that take steps.
+// The components that carry out steps.
 const (
 	apiServer = "API server"
 	operator  = "operator"
@@ -37,16 +37,16 @@ const (
 	ready     = "Echo Ready"
 )
 
-// step is an event between the creation of an Echo and its readiness.
+// step is a milestone between the creation of an Echo and its readiness.
 type step struct {
 	name, by string
-	// after is the step that this one waits for.
+	// after is the step that must be complete before this step.
 	after string
-	// shows reports whether an object of the Echo shows that the step is complete.
+	// shows reports whether one of the Echo's objects proves that the step is complete.
 	shows func(client.Object) bool
 }
 
-// steps returns the steps in their usual order. No object shows the first step: the API server's response does.
+// steps returns the steps in their usual order. No object proves the first step complete: the API server's response does.
 func steps() []step {
 	return []step{
 		{applied, apiServer, "", func(client.Object) bool { return false }},
@@ -89,7 +89,7 @@ func isEchoReady(e *v1.Echo) bool {
 	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1.ConditionReady)
 }
 
-// path returns the last step and the steps on which it depends. The other steps happen in parallel.
+// path returns the last step and all steps that it depends on, directly or indirectly. All other steps happen in parallel with these.
 func path() []step {
 	all := steps()
 	found := all[len(all)-1:]
@@ -100,10 +100,10 @@ func path() []step {
 	return found
 }
 
-// line is the timeline of an Echo. It contains when each step was seen, counted from the creation of the Echo.
+// line is the timeline of an Echo. It maps each step to the time from the Echo's creation until the step was observed.
 type line map[string]time.Duration
 
-// note records the steps that an object shows and that were not seen before.
+// note records the steps that an object proves complete, unless they were recorded earlier.
 func (l line) note(object client.Object, at time.Duration) {
 	for _, s := range steps() {
 		if _, seen := l[s.name]; !seen && s.shows(object) {
@@ -112,7 +112,7 @@ func (l line) note(object client.Object, at time.Duration) {
 	}
 }
 
-// missing returns the steps that have not been seen yet.
+// missing returns the steps that have not been observed yet.
 func (l line) missing() []string {
 	var names []string
 	for _, s := range steps() {
@@ -123,10 +123,10 @@ func (l line) missing() []string {
 	return names
 }
 
-// took returns the time between a step and the step that it waits for. It can be slightly negative, because each kind has its own watch.
+// took returns the time between the preceding step and this step. The result can be slightly negative, because each kind has its own watch.
 func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
 
-// share returns how long the Echo waited for the operator until it was ready.
+// share returns how much of the time until the Echo was ready was spent waiting for the operator.
 func (l line) share() time.Duration {
 	var sum time.Duration
 	for _, s := range path() {

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestPath checks that each step waits for an earlier step, and that steps in parallel are not on the path.
+// TestPath checks that each step follows an earlier step, and that parallel steps are not on the path.
 func TestPath(t *testing.T) {
 	var names []string
 	for _, s := range path() {
@@ -25,7 +25,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSteps checks which steps objects show. Each object comes after the objects of earlier steps.
+// TestSteps checks which steps each object proves complete. The objects are in the order of the steps.
 func TestSteps(t *testing.T) {
 	deployment := func(available int32) *appsv1.Deployment {
 		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))},

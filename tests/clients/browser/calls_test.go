@@ -16,7 +16,7 @@ const connectCall = `(async () => {
   return response.status + " " + message + " " + call.method;
 })()`
 
-// grpcWebCall calls echo.v1.Echo using gRPC-Web: three responses and the trailers, each after a five-byte prefix.
+// grpcWebCall calls echo.v1.Echo using gRPC-Web, and expects three responses and the trailers, each preceded by a five-byte prefix.
 const grpcWebCall = `(async () => {
   const message = Uint8Array.of(0x0a, 5, ...new TextEncoder().encode("hello"), 0x18, 3); // message: "hello", count: 3
   const body = Uint8Array.of(0, 0, 0, 0, message.length, ...message);
@@ -33,7 +33,7 @@ const grpcWebCall = `(async () => {
   return got;
 })()`
 
-// TestCallsFromAPage calls the server from a page of the same origin, which needs no CORS.
+// TestCallsFromAPage calls the server from a page with the same origin, so that no CORS headers are needed.
 func TestCallsFromAPage(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)

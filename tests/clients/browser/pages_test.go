@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// patience is the maximum time for loading a page, including the start of the browser on a busy machine.
+// patience is the maximum time for loading a page, even if the browser must start first on a busy machine.
 const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
@@ -55,7 +55,7 @@ func TestMarkupStaysText(t *testing.T) {
 	if !strings.HasPrefix(title, "GET ") {
 		t.Errorf("the title is %q", title)
 	}
-	if shown := strings.Count(text, attack); shown != 3 { // in the header, the query, and the information about the server
+	if shown := strings.Count(text, attack); shown != 3 { // in the header, the query, and the server information
 		t.Errorf("the markup is shown %d times:\n%s", shown, text)
 	}
 	tab.expectNoErrors(t, server)
@@ -79,7 +79,7 @@ func TestWebSocketPage(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)
 	tab.do(t,
-		chromedp.Navigate("http://"+server+"/shop/-/ws"), // as behind an Ingress with a path
+		chromedp.Navigate("http://"+server+"/shop/-/ws"), // as if behind an Ingress with a path
 		chromedp.WaitEnabled("#send"),
 		chromedp.SendKeys("#message", "hello "+attack),
 		chromedp.Click("#send"),
@@ -95,7 +95,7 @@ func TestWebSocketPage(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
-// tab is a browser tab with its errors and requests.
+// tab is a browser tab, with the errors and requests that it has recorded.
 type tab struct {
 	context context.Context //nolint:containedctx // chromedp keeps its tabs in contexts
 	mutex   sync.Mutex
@@ -107,7 +107,7 @@ type tab struct {
 func open(t *testing.T, headers network.Headers) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.WindowSize(1100, 1200), chromedp.Flag("force-color-profile", "srgb"))
-	if os.Getuid() == 0 { // Chromium's sandbox does not work for root
+	if os.Getuid() == 0 { // root cannot use Chromium's sandbox
 		options = append(options, chromedp.NoSandbox)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
@@ -117,7 +117,7 @@ func open(t *testing.T, headers network.Headers) *tab {
 	opened := &tab{}
 	ctx, _ = chromedp.NewContext(ctx, chromedp.WithListener(opened.record))
 	opened.context = ctx
-	t.Cleanup(func() { // a browser that is killed leaves a directory behind
+	t.Cleanup(func() { // a killed browser would leave a directory behind
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Error(err)
 		}
@@ -129,7 +129,7 @@ func open(t *testing.T, headers network.Headers) *tab {
 	return opened
 }
 
-// command returns the action that sends a command and ignores the result.
+// command returns an action that sends a command and ignores the result.
 func command[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, command, params)
@@ -137,7 +137,7 @@ func command[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chro
 	})
 }
 
-// run returns the value of an action.
+// run runs an action and returns its value.
 func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	t.Helper()
 	value, err := chromedp.Run(tab.context, action)
@@ -147,7 +147,7 @@ func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	return value
 }
 
-// do runs actions one after another.
+// do runs actions in order.
 func (tab *tab) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	run(t, tab, chromedp.Steps(actions...))
@@ -171,7 +171,7 @@ func (tab *tab) record(event any) {
 	}
 }
 
-// expectNoErrors fails the test if the browser reported errors, or sent requests to a server other than the given one.
+// expectNoErrors fails the test if the browser reported errors, or sent requests to any server other than the given one.
 func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	t.Helper()
 	tab.mutex.Lock()
@@ -189,7 +189,7 @@ func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	}
 }
 
-// screenshot saves a screenshot in the directory that the variable SCREENSHOTS names, if it is set.
+// screenshot saves a screenshot in the directory that SCREENSHOTS specifies, if that variable is set.
 func (tab *tab) screenshot(t *testing.T, name string) {
 	t.Helper()
 	folder := os.Getenv("SCREENSHOTS")

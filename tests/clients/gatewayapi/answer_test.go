@@ -1,4 +1,4 @@
-// Package gatewayapi tests that the client of the Gateway API conformance suite can parse the echo server's response.
+// Package gatewayapi tests that the Gateway API conformance suite's client can parse the echo server's response.
 package gatewayapi
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestSetHeaders sends requests as the suite's MakeRequest builds them: each has X-Echo-Set-Header, which is empty in most of them.
+// TestSetHeaders sends the kind of requests that the suite's MakeRequest builds: all have the header X-Echo-Set-Header, usually with an
+// empty value.
 func TestSetHeaders(t *testing.T) {
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	addresses := map[string]string{}

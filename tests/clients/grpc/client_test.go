@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// patience is the maximum time that a test waits for an expected result.
+// patience is how long a test waits for an expected result.
 const patience = 30 * time.Second
 
-// dial connects to the address of an echo server.
+// dial connects to an echo server at an address.
 func dial(t *testing.T, address string, options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	connection, err := grpc.NewClient(address, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
@@ -30,7 +30,7 @@ func dial(t *testing.T, address string, options ...grpc.DialOption) *grpc.Client
 	return connection
 }
 
-// soon returns a context that ends when the test ends, or when patience has passed.
+// soon returns a context that ends with the test, or earlier when patience has elapsed.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -38,7 +38,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// echoClient calls the service echo.v1.Echo with messages that its .proto file describes.
+// echoClient calls the echo.v1.Echo service with messages that are built from its .proto file.
 type echoClient struct {
 	*grpc.ClientConn
 	service protoreflect.ServiceDescriptor
@@ -49,7 +49,7 @@ func newEchoClient(t *testing.T, address string, options ...grpc.DialOption) *ec
 	return &echoClient{dial(t, address, options...), echoProto(t).Services().ByName("Echo")}
 }
 
-// request builds a method's request from JSON.
+// request builds a request message for a method from JSON.
 func (c *echoClient) request(t *testing.T, method protoreflect.Name, text string) proto.Message {
 	t.Helper()
 	message := dynamicpb.NewMessage(c.service.Methods().ByName(method).Input())
@@ -83,7 +83,7 @@ func (c *echoClient) stream(ctx context.Context, t *testing.T, method protorefle
 	return stream
 }
 
-// field returns the value at a path in a message, such as call.server.pod, as text.
+// field returns, as text, the value of a field in a message, which is given as a path such as call.server.pod.
 func field(message protoreflect.Message, path string) string {
 	name, rest, nested := strings.Cut(path, ".")
 	value := message.Get(message.Descriptor().Fields().ByName(protoreflect.Name(name)))
@@ -93,7 +93,7 @@ func field(message protoreflect.Message, path string) string {
 	return value.String()
 }
 
-// pairs returns the values in a list of messages by their keys.
+// pairs converts a list of key-value messages to a map.
 func pairs(list protoreflect.List) map[string][]string {
 	values := map[string][]string{}
 	for i := range list.Len() {
@@ -103,7 +103,7 @@ func pairs(list protoreflect.List) map[string][]string {
 	return values
 }
 
-// callMetadata returns the metadata that a response contains.
+// callMetadata returns the call metadata that a response contains.
 func callMetadata(response protoreflect.Message) map[string][]string {
 	call := response.Get(response.Descriptor().Fields().ByName("call")).Message()
 	return pairs(call.Get(call.Descriptor().Fields().ByName("metadata")).List())

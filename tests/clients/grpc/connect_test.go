@@ -16,14 +16,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// protocol is a protocol of connect's client.
+// protocol is one of the protocols that the connect client can use.
 type protocol struct {
 	name    string
 	http2   bool
 	options []connect.ClientOption
 }
 
-// protocols returns the protocols that browsers and curl use. The tests with grpc-go cover gRPC itself.
+// protocols returns the protocols that browsers and curl can use. The tests that use grpc-go cover gRPC itself.
 func protocols() []protocol {
 	return []protocol{
 		{"gRPC-Web over HTTP/1.1", false, []connect.ClientOption{connect.WithGRPCWeb()}},
@@ -80,7 +80,7 @@ func wantConnectCode(t *testing.T, what string, err error, want connect.Code, me
 	}
 }
 
-// TestProtocols calls a method and a stream using each protocol.
+// TestProtocols calls a unary method and a streaming method with each protocol.
 func TestProtocols(t *testing.T) {
 	address := clients.Start(t)
 	for _, p := range protocols() {
@@ -132,7 +132,7 @@ func (p *protocol) testServerStream(t *testing.T, address string) {
 	}
 }
 
-// TestProtocolsAtTheEnd stops the server: with each protocol, streams must end with a code that makes clients retry.
+// TestProtocolsAtTheEnd stops the server, and expects that with each protocol, streams end with a code that makes clients retry.
 func TestProtocolsAtTheEnd(t *testing.T) {
 	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
 	streams := map[string]*connect.ServerStreamForClient[dynamicpb.Message]{}
@@ -152,6 +152,6 @@ func TestProtocolsAtTheEnd(t *testing.T) {
 			t.Errorf("%s: there is a second response", name)
 		}
 		wantConnectCode(t, name, stream.Err(), connect.CodeUnavailable, "the server is stopping")
-		_ = stream.Close() // the connection has ended
+		_ = stream.Close() // the connection is already closed
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// documented returns the fenced code that follows some words on a documentation page.
+// documented returns the fenced code block that follows the given words on a documentation page.
 func documented(t *testing.T, page, words string) string {
 	t.Helper()
 	document, err := os.ReadFile(filepath.Join("..", "..", "..", page))
@@ -30,7 +30,7 @@ func documentedSection(t *testing.T, page, heading string) string {
 	return section
 }
 
-// TestGRPCOfTheDocumentation runs the commands in a documentation section, and looks for the output that the section shows.
+// TestGRPCOfTheDocumentation runs the commands in a documentation section, and expects the output that the section shows.
 func TestGRPCOfTheDocumentation(t *testing.T) {
 	section := documentedSection(t, "docs/reference/echo-server.md", "## gRPC")
 	var steps []string
@@ -60,7 +60,7 @@ func TestGRPCOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestCallsOfTheHowTo runs the calls on the gRPC page. The second call ends with the status that the page names.
+// TestCallsOfTheHowTo runs the calls from the gRPC page. The second call must end with the status that the page shows.
 func TestCallsOfTheHowTo(t *testing.T) {
 	_, page, _ := strings.Cut(documented(t, "docs/how-to/grpc.md", "with [grpcurl]"), "```sh\n")
 	calls := strings.Split(page, "\n")
@@ -75,14 +75,14 @@ func TestCallsOfTheHowTo(t *testing.T) {
 	}
 }
 
-// withoutVolatile replaces parts that differ between two runs: addresses, identifiers, and commas at the end of a line, which depend on
-// omitted text. Two builds of grpcurl may differ in the spaces after other commas.
+// withoutVolatile normalizes the parts that differ between two runs: addresses, identifiers, and commas at the end of a line, which depend
+// on omitted text. The spaces after other commas may differ between two builds of grpcurl.
 func withoutVolatile(text string) string {
 	volatile := regexp.MustCompile(`("(?:authority|requestId|remoteAddress|version)": )"[^"]*"`)
 	return strings.NewReplacer(",\n", "\n", ", ", ",").Replace(volatile.ReplaceAllString(text, `$1""`))
 }
 
-// grpcurl builds the program and returns its directory.
+// grpcurl builds grpcurl and returns the directory that contains it.
 func grpcurl(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -154,7 +154,7 @@ func TestBidiStream(t *testing.T) {
 	}
 }
 
-// TestLongMessage sends a message that is longer than the server reads. Other calls must still be able to use the connection.
+// TestLongMessage sends a message that exceeds the server's size limit. The connection must remain usable for other calls.
 func TestLongMessage(t *testing.T) {
 	client := newEchoClient(t, clients.Start(t))
 	_, err := client.unary(soon(t), t, `{"message": "`+strings.Repeat("x", 8<<20)+`"}`)

@@ -1,4 +1,4 @@
-// Package grpc tests the gRPC services of the echo server with the clients of grpc-go, connect and the Gateway API.
+// Package grpc tests the echo server's gRPC services with the clients of grpc-go, connect and the Gateway API.
 package grpc
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/grpcechoserver"
 )
 
-// echoProto compiles the echo server's service.
+// echoProto compiles the echo server's own service.
 func echoProto(t *testing.T) protoreflect.FileDescriptor {
 	t.Helper()
 	return compiled(t, "echo.proto")
@@ -31,8 +31,8 @@ func compiled(t *testing.T, name string) protoreflect.FileDescriptor {
 	return files[0]
 }
 
-// TestGatewayAPIProto compares the copy of the Gateway API's echo service with the original. It ignores options, which do not change the
-// messages.
+// TestGatewayAPIProto compares the project's copy of the Gateway API echo service with the original. It ignores options, because they do
+// not affect the messages.
 func TestGatewayAPIProto(t *testing.T) {
 	withoutOptions := func(file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
 		described := protodesc.ToFileDescriptorProto(file)

@@ -13,7 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestReflection lists the services and describes each service. It uses the v1 messages, which v1alpha shares.
+// TestReflection lists the services through gRPC reflection, and describes each service. It uses the v1 messages, which are the same as in
+// v1alpha.
 func TestReflection(t *testing.T) {
 	connection := dial(t, clients.Start(t))
 	services := []string{"echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho", "grpc.health.v1.Health",

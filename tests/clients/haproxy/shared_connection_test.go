@@ -1,4 +1,4 @@
-// Package haproxy tests the echo server behind HAProxy, which shares one HTTP/2 connection among its clients.
+// Package haproxy tests the echo server behind HAProxy, which uses the same HTTP/2 connection for all of its clients.
 package haproxy
 
 import (
@@ -22,16 +22,16 @@ import (
 //go:embed haproxy.cfg
 var configuration string
 
-// limit is the default maximum size of a header, in bytes.
+// limit is the default maximum size of request headers, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client's headers are too large: the requests of the other
-// clients must not be affected.
+// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client sends headers that are too large, which must not
+// affect the requests of the other clients.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {
 		path   string
-		cookie int // length of the cookie
+		cookie int // length of the cookie in bytes
 		status int
 	}{
 		"a cookie of 17,500 bytes":        {"/", 17_500, http.StatusOK},
@@ -66,8 +66,8 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 	}
 }
 
-// waitingRequest sends a request to which the echo server responds after half a second. It returns the connection over which the echo
-// server received the request.
+// waitingRequest sends a request that the echo server answers after half a second. It returns the remote address of the connection on which
+// the echo server received the request.
 func waitingRequest(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)
@@ -82,7 +82,7 @@ func waitingRequest(t *testing.T, url string) string {
 	return got.Client.RemoteAddress
 }
 
-// echo is the part of a response that the test reads.
+// echo contains the parts of a response that the test reads.
 type echo struct {
 	status int
 	Path   string
@@ -108,7 +108,7 @@ func send(t *testing.T, r *http.Request) echo {
 	return got
 }
 
-// startGateway starts HAProxy in front of an upstream, and returns its URL. HAProxy stops after the test.
+// startGateway starts HAProxy in front of an upstream server, and returns HAProxy's URL. HAProxy stops after the test.
 func startGateway(t *testing.T, upstream string) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -133,7 +133,7 @@ func startGateway(t *testing.T, upstream string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := program.Wait(); t.Failed() { // killed at the end of the test
+		if err := program.Wait(); t.Failed() { // the process is killed at the end of the test
 			t.Logf("HAProxy: %v\n%s", err, output)
 		}
 	})

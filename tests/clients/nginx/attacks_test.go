@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// attack is a request with which a stranger tries to control how nginx or a browser handles the response, for the stranger or for other
-// clients.
+// attack is a request that tries to control how nginx or a browser handles the response for the attacker or for other clients.
 type attack struct {
 	status string
-	// headers are the headers that the stranger's response must not contain.
+	// headers are the headers that the attacker's response must not contain.
 	headers []string
 }
 
@@ -51,7 +50,7 @@ func attacks() map[string]attack {
 	}
 }
 
-// byHeader returns an attack as headers, and byLink as a query.
+// byHeader returns the attack in the form of headers, and byLink in the form of a query string.
 func (a attack) byHeader() []string {
 	return []string{"X-Echo-Status", a.status, "X-Echo-Set-Header", strings.Join(a.headers, ", ")}
 }
@@ -60,8 +59,8 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack as headers and as a link. Each attack is the first request to a new path, and a request from another client
-// follows.
+// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for a new path, and is followed by a
+// request from another client.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched", "")
@@ -83,8 +82,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestFailures tries to make the connection between nginx and the echo server fail. nginx would then consider both pods failed for all
-// paths, and cache its own error.
+// TestFailures sends requests that try to break the connection between nginx and the echo server. If it failed, nginx would mark both pods
+// as failed for all paths, and cache its own error.
 func TestFailures(t *testing.T) {
 	for _, query := range []string{"?echo.connection=reset", "?echo.connection=truncate"} {
 		t.Run(query, func(t *testing.T) {
@@ -99,7 +98,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAttacksSucceedUnderFull checks that nginx obeys the response headers if controls are Full. This shows that the other tests can fail.
+// TestAttacksSucceedUnderFull checks that nginx obeys the response headers when controls are set to Full. This proves that the other tests
+// can fail.
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAttacksSucceedUnderFull(t *testing.T) {
 	}
 }
 
-// expectFailure expects that the stranger gets neither the headers of the attack nor the secret.
+// expectFailure expects that the attacker receives neither the headers of the attack nor the secret.
 func (a attack) expectFailure(t *testing.T, way string, got answer) {
 	t.Helper()
 	for _, each := range a.headers {
@@ -141,7 +141,7 @@ func (a attack) expectFailure(t *testing.T, way string, got answer) {
 	}
 }
 
-// expectEcho expects the echo of a request without controls, as JSON.
+// expectEcho expects a normal echo, as JSON.
 func expectEcho(t *testing.T, got answer, path, cache string) {
 	t.Helper()
 	var echo struct {
@@ -159,7 +159,7 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 	}
 }
 
-// expectSameHeaders compares headers, except the headers that differ in each response.
+// expectSameHeaders compares headers, ignoring the headers that differ in each response.
 func expectSameHeaders(t *testing.T, got, want http.Header) {
 	t.Helper()
 	own := func(name string, _ []string) bool { return name == "Date" || name == "Content-Length" }

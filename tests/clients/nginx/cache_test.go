@@ -5,17 +5,17 @@ import (
 	"testing"
 )
 
-// page is the Accept header of a browser.
+// page is the Accept header that a browser sends for a page.
 const page = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// cacheable is the setting with which an Echo's author lets nginx cache the echo.
+// cacheable is the setting with which an Echo's author allows nginx to cache responses.
 const cacheable = `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`
 
-// TestAuthorMayCache sends requests with controls to an echo server whose author lets proxies store its responses: only responses to
+// TestAuthorMayCache sends requests with controls to an echo server whose author allows proxies to store responses. Only responses to
 // requests without controls may be stored.
 func TestAuthorMayCache(t *testing.T) {
 	g := startGateway(t, cacheable)
-	large := strings.Repeat("x", 9<<20) // more than the limit of the echo server
+	large := strings.Repeat("x", 9<<20) // exceeds the echo server's limit
 	for name, c := range map[string]struct {
 		query, body string
 		headers     []string
@@ -47,7 +47,7 @@ func TestAuthorMayCache(t *testing.T) {
 	}
 }
 
-// TestAuthorMayCacheFormats checks that nginx does not serve one client's format to clients that accept another format.
+// TestAuthorMayCacheFormats checks that nginx does not serve a response in one client's format to clients that accept only another format.
 func TestAuthorMayCacheFormats(t *testing.T) {
 	g := startGateway(t, cacheable)
 	expectPage := func(t *testing.T, path string) {

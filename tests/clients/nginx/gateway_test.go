@@ -1,4 +1,5 @@
-// Package nginx tests the echo server behind a caching nginx. Strangers must not control the responses to other clients.
+// Package nginx tests the echo server behind a caching nginx. Untrusted clients must not be able to control the responses that other
+// clients receive.
 package nginx
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// secret is the content of a file that nginx serves only if the response from a server behind nginx names the file.
+// secret is the content of a file that nginx serves only if a response from a backend names the file.
 const secret = "the secret of the gateway"
 
 //go:embed nginx.conf
@@ -47,7 +48,7 @@ func startGateway(t *testing.T, environ ...string) *gateway {
 	return &gateway{url: "http://" + listener.Addr().String(), client: client}
 }
 
-// startNginx starts nginx with an open socket, so that connections wait for nginx and no other process can take the port.
+// startNginx starts nginx with an open socket, so that connections wait for nginx, and no other process can use the port.
 func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -66,7 +67,7 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	}
 	defer func() { _ = socket.Close() }()
 	program := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-p", folder, "-c", "nginx.conf")
-	program.Env = append(os.Environ(), "NGINX=3;") // the number of the first extra file
+	program.Env = append(os.Environ(), "NGINX=3;") // the file descriptor of the first extra file
 	program.ExtraFiles = []*os.File{socket}
 	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave the workers behind
 	output := &bytes.Buffer{}
@@ -81,13 +82,13 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	})
 }
 
-// answer is a response with the received part of its body.
+// answer is a response with the part of its body that was received.
 type answer struct {
 	*http.Response
 	body string
 }
 
-// send sends a request with headers, given as names and values.
+// send sends a request with headers, which alternate between names and values.
 func (g *gateway) send(t *testing.T, path, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, strings.NewReader(body))
@@ -102,9 +103,9 @@ func (g *gateway) send(t *testing.T, path, body string, headers ...string) answe
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, _ := io.ReadAll(response.Body) // strangers may request half of a response
+	content, _ := io.ReadAll(response.Body) // attacks can request a truncated response
 	return answer{response, string(content)}
 }
 
-// pathOf returns a separate path for each test case.
+// pathOf returns a path that no other test case uses.
 func pathOf(name string) string { return "/" + strings.NewReplacer(" ", "-", ",", "").Replace(name) }

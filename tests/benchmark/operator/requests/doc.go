@@ -1,2 +1,2 @@
-// Package requests reads an operator's metrics: the number of requests that it sends, and other figures about its work.
+// Package requests reads an operator's metrics, such as the number of requests that it sends.
 package requests

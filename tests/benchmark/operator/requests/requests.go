@@ -16,13 +16,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// Families are metrics by name.
+// Families maps names to metrics.
 type Families map[string]*dto.MetricFamily
 
-// Counts are numbers of requests, by verb, resource and code.
+// Counts contains the number of requests for each combination of verb, resource and code.
 type Counts map[string]float64
 
-// touched reports whether an operator may read or write a resource. The API server itself reads and writes others.
+// touched reports whether the operator can read or write a resource. The API server itself reads and writes the other resources.
 func touched(resource string) bool {
 	switch resource {
 	case "echoes", "pods", "nodes", "events", "leases", "apiservers":
@@ -32,7 +32,7 @@ func touched(resource string) bool {
 	}
 }
 
-// Served returns the requests for discovery and for touched resources. It counts a watch while the watch is open.
+// Served returns the requests for discovery and for touched resources. A watch is counted while it is open.
 func Served(metrics Families) Counts {
 	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
@@ -49,7 +49,7 @@ func Served(metrics Families) Counts {
 	return found
 }
 
-// isCounted reports whether a request is not one of the benchmark's own requests, which list events and create Echoes.
+// isCounted reports whether a request counts: the benchmark's own requests, which list events and create Echoes, do not.
 func isCounted(l map[string]string) bool {
 	switch {
 	case l["resource"] == "":
@@ -80,7 +80,7 @@ func labels(m *dto.Metric) map[string]string {
 	return values
 }
 
-// Since returns the requests that were added after an earlier count.
+// Since returns the requests that were counted after an earlier measurement.
 func (c Counts) Since(before Counts) Counts {
 	added := Counts{}
 	for name, n := range c {
@@ -91,7 +91,7 @@ func (c Counts) Since(before Counts) Counts {
 	return added
 }
 
-// Sum returns the sum of all counts with a name that meets a condition.
+// Sum returns the total of all counts whose names meet a condition.
 func (c Counts) Sum(condition func(name string) bool) float64 {
 	total := 0.0
 	for name, n := range c {
@@ -102,20 +102,20 @@ func (c Counts) Sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// IsWork reports whether a request is for Echoes. Requests that renew leases, including the API server's own lease, happen all the time.
+// IsWork reports whether a request is not for a lease. Leases, including the API server's own lease, are renewed all the time.
 func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
 // IsConflict reports whether the response to a request was 409.
 func IsConflict(name string) bool { return strings.HasSuffix(name, " 409") }
 
-// IsEffective reports whether a request is a successful write of anything other than an event.
+// IsEffective reports whether a request is a successful write, but not of an event or a lease.
 func IsEffective(name string) bool {
 	verb, rest, _ := strings.Cut(name, " ")
 	read := verb == "GET" || verb == "LIST" || verb == "WATCH" || verb == "WATCHLIST"
 	return !read && !strings.HasPrefix(rest, "events ") && !strings.HasPrefix(rest, "leases ") && strings.Contains(rest, " 20")
 }
 
-// Passes returns the number of reconciles of Echoes.
+// Passes returns how often Echoes were reconciled.
 func Passes(metrics Families) float64 {
 	total := 0.0
 	for _, m := range metrics["controller_runtime_reconcile_total"].GetMetric() {
@@ -126,8 +126,8 @@ func Passes(metrics Families) float64 {
 	return total
 }
 
-// LiveHeap returns the number of bytes that remained after the last garbage collection. It calculates them from the target of the next
-// collection, which begins when the heap has grown by GOGC percent. A memory limit may start the next one earlier.
+// LiveHeap returns the number of bytes that remained after the last garbage collection. It calculates this number from the heap size that
+// triggers the next collection: the heap must grow by GOGC percent. If a memory limit is set, the next collection may start earlier.
 func LiveHeap(metrics Families) float64 {
 	gogc := gauge(metrics, "go_gc_gogc_percent")
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
@@ -166,8 +166,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns a process's own counts of its requests, by method and code. They include the POST requests that review the clients that read
-// the metrics. Requests for events are also POST requests.
+// Sent returns a process's own counts of its requests, by method and code. The counts include the POST requests that review the clients
+// that read the metrics. Requests that create events are also POST requests.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {
@@ -180,9 +180,9 @@ func Sent(metrics Families) Counts {
 // IsAny is a condition that matches all requests.
 func IsAny(string) bool { return true }
 
-// IsNoReview excludes the requests that reading the metrics causes.
+// IsNoReview excludes the review requests that are caused by reading the metrics.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request is a write. It excludes POST requests: if the operator writes nothing else, they are reviews instead of
-// events.
+// IsWrite reports whether a request writes an object. It excludes POST requests, because if the operator writes nothing else, they are
+// reviews and not events.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

@@ -16,12 +16,14 @@ import (
 )
 
 const (
-	// stormNamespaces is the number of namespaces for the Echoes of a storm. For each change of a Deployment, the Kubernetes controllers read
-	// all pods and ReplicaSets in its namespace. With 20,000 pods in one namespace, this would take longer than everything else.
+	// stormNamespaces is the number of namespaces that contain the Echoes of a storm. Whenever a Deployment changes, the Kubernetes
+	// controllers read all pods and ReplicaSets in its namespace. If all 20,000 pods were in one namespace, these reads would take longer
+	// than everything else.
 	stormNamespaces = 20
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
-	// atRollout is how many times its pods an Echo can have during a rollout: old pods, new pods, and pods being deleted.
+	// atRollout is the maximum factor by which the number of an Echo's pods grows during a rollout: old pods, new pods, and pods being
+	// deleted.
 	atRollout = 2
 )
 
@@ -34,16 +36,16 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// Cluster is a control plane with the controllers and the scheduler that pods require. Its nodes have simulated kubelets.
+// Cluster is a control plane with the controllers and the scheduler that its pods require. Its nodes have simulated kubelets.
 type Cluster struct {
 	*ControlPlane
 	kubernetes   string     // the directory that contains the Kubernetes programs
-	programs     []*Program // in addition to the programs of the control plane
+	programs     []*Program // excludes the programs of the control plane
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with nodes for a number of pods. kubernetes is the directory that contains its controllers
-// and scheduler.
+// StartCluster starts a cluster with enough nodes for a number of pods. kubernetes is the directory that contains its controllers and
+// scheduler.
 func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster, err error) {
 	p, err := StartControlPlane(ctx)
 	if err != nil {
@@ -60,12 +62,12 @@ func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster,
 		c.startControllers(ctx), c.startScheduler(ctx))
 }
 
-// StormNamespace returns the namespace for an Echo of a storm.
+// StormNamespace returns the namespace of one of the Echoes in a storm.
 func StormNamespace(number int) string {
 	return fmt.Sprintf("%s-%02d", Namespace, number%stormNamespaces)
 }
 
-// Namespaces returns the namespaces of all Echoes.
+// Namespaces returns all namespaces that contain Echoes.
 func Namespaces() []string {
 	var all []string
 	for i := range stormNamespaces {
@@ -105,7 +107,7 @@ func (c *Cluster) addNodes(ctx context.Context, count int) error {
 }
 
 // startControllers starts the controllers that pods require, without limits on their requests. It omits the disruption controller, which
-// reads all budgets in the namespace for each pod event. With thousands of budgets, this takes longer than everything else.
+// reads all budgets in the namespace for each pod event. With thousands of budgets, this would take longer than everything else.
 func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {
@@ -151,7 +153,7 @@ func (c *Cluster) launch(ctx context.Context, path string, arguments ...string) 
 	return err
 }
 
-// Failure adds the end of each log to an error.
+// Failure adds the end of each program's log to an error.
 func (c *Cluster) Failure(err error) error {
 	for _, g := range c.programs {
 		err = g.Failure(err)

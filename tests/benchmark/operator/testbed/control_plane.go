@@ -32,21 +32,21 @@ import (
 )
 
 const (
-	// Namespace is the namespace of the Echoes. The API server itself writes events in other namespaces.
+	// Namespace is the namespace that contains the Echoes. The API server itself writes events in other namespaces.
 	Namespace = replay.Namespace
-	// CreatorUser has the operator's permissions, and may also create and update Echoes, as raw writers do.
+	// CreatorUser has the operator's permissions, and can also create and update Echoes, which raw writers do.
 	CreatorUser = "creator"
-	// scraper may read the operator's metrics.
+	// scraper is the service account that can read the operator's metrics.
 	scraper = "scraper"
 )
 
 // ControlPlane consists of etcd, an API server without controllers, and the accounts of the measured programs.
 type ControlPlane struct {
-	Client client.WithWatch // with an administrator's permissions
+	Client client.WithWatch // has an administrator's permissions
 	http   *http.Client
 	URL    string // URL of the API server
 	folder string
-	token  string // token of the scraper
+	token  string // the scraper's token
 	// Operator is the account of the operator.
 	Operator        *rest.Config
 	apiServer, etcd int
@@ -54,7 +54,7 @@ type ControlPlane struct {
 	Env *envtest.Environment
 }
 
-// StartControlPlane starts an empty control plane. It creates a directory for its users' files.
+// StartControlPlane starts an empty control plane. It creates a directory for the users' files.
 func StartControlPlane(ctx context.Context) (_ *ControlPlane, err error) {
 	p := &ControlPlane{}
 	defer func() {
@@ -105,7 +105,7 @@ func (p *ControlPlane) Stop() error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// addAccounts adds the users and an account that may read metrics. It writes their files.
+// addAccounts adds the users, and a service account that can read metrics. It also writes their credentials to files.
 func (p *ControlPlane) addAccounts(ctx context.Context) error {
 	if err := p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *ControlPlane) addAccounts(ctx context.Context) error {
 		p.addUsers(), p.addScraper(ctx))
 }
 
-// rulesOf returns the rules in the operator's roles.
+// rulesOf returns the rules of the operator's roles.
 func rulesOf(files ...string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, file := range files {
@@ -169,8 +169,8 @@ func (p *ControlPlane) addUsers() error {
 	return p.writeServingCertificate()
 }
 
-// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do. If the operator had to generate one, this
-// would take most of the start time. Any certificate is sufficient, because no client verifies it.
+// writeServingCertificate writes a certificate for the metrics endpoint, as OpenShift and cert-manager do. If the operator had to generate
+// a certificate, this would take most of its start time. Any certificate is sufficient, because no client verifies it.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),
@@ -182,7 +182,7 @@ func (p *ControlPlane) Kubeconfig(user string) string {
 	return filepath.Join(p.folder, user+".kubeconfig")
 }
 
-// target returns the path of the file that contains the API server and a user's certificate for a raw writer.
+// target returns the path of a raw writer's configuration file, which contains the API server's URL and the user's certificate.
 func (p *ControlPlane) target(user string) string { return filepath.Join(p.folder, user+".json") }
 
 func (p *ControlPlane) writeTarget(user string, config *rest.Config) error {

@@ -11,11 +11,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EchoCount knows which Echoes exist and which of them are ready. It watches Echoes, because reading all of them repeatedly would take more
-// API server time than the measured work.
+// EchoCount records which Echoes exist, and which of them are ready. It watches Echoes, because listing all of them repeatedly would use
+// more of the API server's CPU time than the measured work.
 type EchoCount struct {
 	lock   sync.Mutex
-	images map[string]string // by namespace and name: the image of all of the Echo's pods, or empty if the Echo is not ready
+	images map[string]string // maps NAMESPACE/NAME to the image that all of the Echo's pods run, or to "" if the Echo is not ready
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -53,11 +53,11 @@ func (e *EchoCount) set(echo *v1.Echo) {
 	e.images[echo.Namespace+"/"+echo.Name] = readyImage(echo)
 }
 
-// remove removes an Echo. If the informer missed the deletion, the object contains the informer's last state of the Echo.
+// remove stops counting a deleted Echo. If the informer missed the deletion, the argument wraps the last known state of the Echo.
 func (e *EchoCount) remove(object any) {
 	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
-		return // neither an Echo nor its last state
+		return // the object is neither an Echo nor the last known state of one
 	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -81,7 +81,7 @@ func (e *EchoCount) All() int {
 	return len(e.images)
 }
 
-// Ready returns the number of Echoes that are ready with an image.
+// Ready returns the number of ready Echoes that run the given image.
 func (e *EchoCount) Ready(image string) int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -102,6 +102,6 @@ func (e *EchoCount) Stop() error {
 
 // fail stops the watch because of an error.
 func (e *EchoCount) fail(err error) error {
-	_ = e.Stop() // only the given error matters
+	_ = e.Stop() // an error while stopping does not matter
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// OperatorName is the operator's name in the CPU times by program.
+// OperatorName is the operator's key in Expense.CPU.
 const OperatorName = "operator"
 
 // Expense contains the resources that the operator has used since it started, and the CPU time of all processes in the cluster.
@@ -20,7 +20,7 @@ type Expense struct {
 	CPU      map[string]time.Duration // by program
 }
 
-// Expense returns the resources used so far. A nil operator has used nothing.
+// Expense returns the resources used so far. If the operator is nil, no requests or reconciles are counted.
 func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, error) {
 	e, err := Expense{CPU: map[string]time.Duration{}}, error(nil)
 	pids := map[string]int{"kube-apiserver": c.apiServer, "etcd": c.etcd}
@@ -43,7 +43,7 @@ func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, erro
 	return e, err
 }
 
-// Since returns the resources used after an earlier expense.
+// Since returns the resources that were used after an earlier measurement.
 func (e Expense) Since(before Expense) Expense {
 	added := Expense{e.Requests.Since(before.Requests), e.Passes - before.Passes, map[string]time.Duration{}}
 	for name, d := range e.CPU {

@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// kubelets simulate the kubelets of all nodes without the CPU time that real ones need. They run pods, and remove pods that are being
-// deleted. kwok, which simulates nodes in other suites, takes several milliseconds of CPU time per pod event. With the events of 20,000
-// pods, it would take much longer than the cluster.
+// kubelets simulates the kubelets of all nodes with much less CPU time than real kubelets need. They mark pods as running, and remove pods
+// that are being deleted. kwok, which simulates nodes in other suites, takes several milliseconds of CPU time per pod event. For the events
+// of 20,000 pods, kwok would need much more CPU time than the cluster.
 type kubelets struct{ client.Client }
 
-// startKubelets starts the kubelets. They stop when the context ends.
+// startKubelets starts the kubelets. The kubelets stop when the context ends.
 func startKubelets(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -35,7 +35,7 @@ func startKubelets(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	// Each number of Echoes has its own cluster. All clusters share this process.
+	// The benchmark starts one cluster for each number of Echoes. This process runs the controllers of all of these clusters.
 	options := controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}
 	err = ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).WithEventFilter(predicate.NewPredicateFuncs(hasWork)).WithOptions(options).
 		Complete(&kubelets{manager.GetClient()})
@@ -50,14 +50,14 @@ func startKubelets(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// hasWork reports whether a pod needs an action by its kubelet.
+// hasWork reports whether a pod's kubelet must act on the pod.
 func hasWork(object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	return isPod && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending)
 }
 
-// Reconcile makes a pod run, or removes it. If the cached pod is outdated, the API server rejects the write, and another event of the pod
-// follows.
+// Reconcile marks a pod as running, or removes it. If the cached pod is outdated, the API server rejects the write, and another event of
+// the pod follows.
 func (k *kubelets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	pod := &corev1.Pod{}
 	if err := k.Get(ctx, request.NamespacedName, pod); err != nil || !hasWork(pod) {

@@ -16,7 +16,7 @@ import (
 // singleTimeout limits the time for a single Echo.
 const singleTimeout = time.Minute
 
-// Observer watches Deployments and events. The operator's last write for an Echo is an event.
+// Observer watches Deployments and events. The last object that the operator writes for an Echo is an event.
 type Observer struct {
 	client              client.Client
 	deployments, events watch.Interface
@@ -55,7 +55,7 @@ func (o *Observer) Create(ctx context.Context, name string) (Timing, error) {
 	return took, err
 }
 
-// await waits until an object that meets a condition is added or changed.
+// await waits until an object that meets a condition is added or modified.
 func await(ctx context.Context, w watch.Interface, timeout time.Duration, wanted func(object any) bool) error {
 	end := time.After(timeout)
 	for {

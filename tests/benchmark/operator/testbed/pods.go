@@ -18,7 +18,7 @@ import (
 // PodsPerEcho is the number of pods per Echo.
 const PodsPerEcho = 2
 
-// CreatePods creates the pods that controllers and a kubelet would run for the existing Deployments.
+// CreatePods creates, for the existing Deployments, the pods that controllers would create and a kubelet would run.
 func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 	list := &appsv1.DeploymentList{}
 	if err := p.Client.List(ctx, list, client.InNamespace(Namespace),
@@ -65,7 +65,7 @@ func runningStatus(pod *corev1.Pod, since metav1.Time) corev1.PodStatus {
 	}
 }
 
-// PodOf returns a pod of a Deployment, as the ReplicaSet would create it.
+// PodOf returns one of a Deployment's pods, as the ReplicaSet controller would create it.
 func PodOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	const hash = "7d4b9c6f5d"
 	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
@@ -77,7 +77,7 @@ func PodOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	return pod
 }
 
-// Parallel calls a function for all numbers below a count, using parallel workers. It stops at the first error.
+// Parallel calls a function for every number from 0 to count-1, using several workers in parallel. It stops when the first error occurs.
 func Parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
 	const workers = 16
 	ctx, cancel := context.WithCancelCause(ctx)

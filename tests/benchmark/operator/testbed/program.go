@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// EchoServerImage is the image that the operator runs in its pods unless a flag names another one.
+// EchoServerImage is the image that the operator's pods run unless a flag specifies another image.
 const EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 
 // Program is a measured process: an operator or a raw writer.
@@ -25,21 +25,21 @@ type Program struct {
 	Command *exec.Cmd
 	log     string
 	Began   time.Time
-	metrics string // address of the metrics, or empty without metrics
+	metrics string // address of the metrics endpoint, or "" if there is none
 
-	// Only for a raw writer.
+	// These fields are only for raw writers.
 	start  io.WriteCloser
 	output *bufio.Reader
-	used   time.Duration // CPU time before the start of the writes
+	used   time.Duration // CPU time used before the writes started
 }
 
-// launch starts a program with the benchmark's environment, so that you can try variables such as GOGC.
+// launch starts a program with the benchmark's environment, so that you can experiment with variables such as GOGC.
 func launch(ctx context.Context, p *ControlPlane, environment []string, path string, arguments ...string) (*Program, error) {
 	log, err := os.CreateTemp(p.folder, filepath.Base(path)+"-*.log")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the program keeps its own file descriptor
+	defer func() { _ = log.Close() }() // the program has its own file descriptor
 	command := exec.CommandContext(ctx, path, arguments...)
 	command.Env = append(os.Environ(), environment...)
 	command.Stderr = log
@@ -56,7 +56,7 @@ func launch(ctx context.Context, p *ControlPlane, environment []string, path str
 	return g, command.Start()
 }
 
-// StartOperator starts the operator with the permissions of its roles. The kubeconfig names the API server.
+// StartOperator starts the operator with the permissions of its roles. The kubeconfig specifies the API server.
 func StartOperator(ctx context.Context, p *ControlPlane, path, kubeconfig string, arguments ...string) (*Program, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
@@ -86,21 +86,21 @@ func StartRaw(ctx context.Context, p *ControlPlane, path, user string, arguments
 	return g, err
 }
 
-// RawFlags returns the flags for a number of Echoes.
+// RawFlags returns a raw writer's flags for a number of Echoes.
 func RawFlags(count int, more ...string) []string {
 	return append([]string{"-count=" + strconv.Itoa(count)}, more...)
 }
 
-// Timing is the result that a raw writer prints for an Echo.
+// Timing is the result that a raw writer prints for each Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
-// Write starts a raw writer's writes.
+// Write makes a raw writer start its writes.
 func (g *Program) Write() error {
 	_, err := g.start.Write([]byte("\n"))
 	return err
 }
 
-// Finish waits until a raw writer has ended. It returns the CPU time of the writes, and the time that each Echo took.
+// Finish waits until a raw writer has exited. It returns the CPU time of all writes, and how long each Echo took.
 func (g *Program) Finish() (time.Duration, []Timing, error) {
 	var times []Timing
 	problem := json.NewDecoder(g.output).Decode(&times)
@@ -113,7 +113,7 @@ func (g *Program) Finish() (time.Duration, []Timing, error) {
 // PID returns the ID of the process.
 func (g *Program) PID() int { return g.Command.Process.Pid }
 
-// Failure adds the end of the log to an error.
+// Failure adds the end of the program's log to an error.
 func (g *Program) Failure(err error) error {
 	const end = 2000
 	text, problem := os.ReadFile(g.log)
@@ -125,7 +125,7 @@ func (g *Program) Kill() error {
 	if err := g.Command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = g.Command.Wait() // Wait returns an error because the process was killed
+	_ = g.Command.Wait() // Wait returns an error, because the process was killed
 	return nil
 }
 

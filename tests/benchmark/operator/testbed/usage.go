@@ -16,7 +16,7 @@ type Usage struct {
 	Requests                requests.Counts
 }
 
-// UsageOf returns the usage of the control plane and of a client, which may be nil.
+// UsageOf returns the usage of the control plane and of a program, which may be nil.
 func (p *ControlPlane) UsageOf(g *Program) (Usage, error) {
 	u := Usage{}
 	var err error
@@ -30,7 +30,8 @@ func (p *ControlPlane) UsageOf(g *Program) (Usage, error) {
 	return u, err
 }
 
-// Before returns the usage before a measurement. It reads the CPU time last, so that the measurement does not include reading the metrics.
+// Before returns the usage at the start of a measurement. It reads the CPU time last, so that reading the metrics is not part of the
+// measurement.
 func (p *ControlPlane) Before(ctx context.Context, g *Program) (Usage, error) {
 	metrics, err := p.apiServerMetrics(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func (p *ControlPlane) Before(ctx context.Context, g *Program) (Usage, error) {
 	return u, err
 }
 
-// After returns the usage since an earlier one.
+// After returns the usage since the start of a measurement.
 func (p *ControlPlane) After(ctx context.Context, g *Program, before Usage) (Usage, error) {
 	u, err := p.UsageOf(g)
 	if err != nil {
@@ -60,7 +61,7 @@ func (p *ControlPlane) apiServerMetrics(ctx context.Context) (requests.Families,
 	return requests.Scrape(ctx, p.http, p.URL+"/metrics", "")
 }
 
-// MetricsOf returns an operator's metrics, read over HTTPS with a token.
+// MetricsOf reads an operator's metrics over HTTPS with a token.
 func (p *ControlPlane) MetricsOf(ctx context.Context, g *Program) (requests.Families, error) {
 	trusting := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the operator's certificate is self-signed

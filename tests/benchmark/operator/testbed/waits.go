@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// StartTimeout limits how long an operator may take until it is idle.
+	// StartTimeout limits the time from the operator's start until it is idle.
 	StartTimeout = time.Minute
-	// Silence is how long nothing must happen for a measurement to be complete.
+	// Silence is how long there must be no activity before a measurement is considered complete.
 	Silence = 2 * time.Second
 )
 
@@ -26,12 +26,13 @@ func Poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWi
 	return PollEvery(ctx, every, timeout, condition)
 }
 
-// PollEvery waits until a condition is met. The long interval suits conditions that are expensive to check.
+// PollEvery checks a condition at a given interval until the condition is met. Use it with a long interval for conditions that are
+// expensive to check.
 func PollEvery(ctx context.Context, every, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }
 
-// Pause waits for a time that is part of a measurement.
+// Pause waits for a fixed duration, which is part of a measurement.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -71,7 +72,7 @@ func (p *ControlPlane) AwaitLease(ctx context.Context) error {
 	})
 }
 
-// AwaitEvents waits for a number of events, which are the last writes for Echoes.
+// AwaitEvents waits for a number of events, because events are the last objects that are written for Echoes.
 func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time.Duration) error {
 	var there int
 	err := Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
@@ -91,7 +92,7 @@ func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time
 	return err
 }
 
-// Quiet waits until the processes have used less than an eighth of a core for some time.
+// Quiet waits until the processes have used less than one eighth of a core for some time.
 func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
 	const timeout, limit = 2 * time.Minute, Silence / 8
 	for began := time.Now(); time.Since(began) < timeout; {
