@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// validity is how long certificates are valid. Each start of a cluster creates new certificates.
+// validity is how long certificates are valid. New certificates are created each time a cluster starts.
 const validity = 365 * 24 * time.Hour
 
 // authority is the certificate authority of a cluster.
@@ -29,7 +29,7 @@ type authority struct {
 // identity is a client that authenticates to the API server with a certificate.
 type identity struct{ file, user, group string }
 
-// identities returns the API server's clients. They have the permissions that Kubernetes grants to these names by default.
+// identities returns the identities of the API server's clients. Kubernetes grants permissions to these names by default.
 func (s *settings) identities() []identity {
 	return []identity{
 		{"kubeconfig", "kubernetes-admin", "system:masters"},
@@ -40,10 +40,10 @@ func (s *settings) identities() []identity {
 	}
 }
 
-// registryNames returns the public registries that the cluster's registry replaces over HTTPS.
+// registryNames returns the names of the public registries for which the cluster's registry stands in over HTTPS.
 func registryNames() []string { return []string{"quay.io", "registry.access.redhat.com"} }
 
-// writeIdentities creates a new authority, and writes certificates, keys and kubeconfigs.
+// writeIdentities creates a new certificate authority, and writes certificates, keys and kubeconfigs.
 func (s *settings) writeIdentities() error {
 	pki := filepath.Join(s.Data, "pki")
 	ca, err := newAuthority()
@@ -65,7 +65,7 @@ func (s *settings) writeIdentities() error {
 		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
 		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
 		"registry":          {Subject: pkix.Name{CommonName: "registry"}, DNSNames: registryNames()},
-		// This is for OLM v1, because the cluster has no certificate manager.
+		// OLM v1 needs this certificate, because the cluster has no cert-manager.
 		"olmv1": {Subject: pkix.Name{CommonName: "olmv1"}, DNSNames: []string{"*.olmv1-system.svc", "*.olmv1-system.svc.cluster.local"}},
 	}
 	for name, subject := range subjects {
@@ -128,7 +128,7 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// sign returns a new key and a certificate for the key, which is valid for both servers and clients.
+// sign returns a new key and its certificate, which is valid for both servers and clients.
 func (a *authority) sign(template *x509.Certificate) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 	"syscall"
 )
 
-// All processes of the cluster are in cgroups below a cgroup with the cluster's name, including processes in containers. This makes it
-// possible to find them even after a crash.
+// All processes of the cluster, including processes in containers, are in cgroups below a cgroup with the cluster's name. Therefore, the
+// processes can be found even after a crash.
 
 // services is the cgroup of the processes that do not run in containers.
 const services = "services"
 
-// hierarchies returns the mount points of cgroups: one mount point in version 2, and one per controller in version 1.
+// hierarchies returns the mount points of the cgroup hierarchies: a single mount point in version 2, and one mount point per controller in
+// version 1.
 func hierarchies() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -39,7 +40,7 @@ func hierarchies() ([]string, error) {
 	return mounts, nil
 }
 
-// createGroups creates the cgroups of the cluster, and returns a command prefix that runs a program in them.
+// createGroups creates the cluster's cgroups, and returns a command prefix that runs a program in the services cgroup.
 func (s *settings) createGroups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *settings) createGroups() ([]string, error) {
 	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
 }
 
-// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups. In version 1, new cgroups have none by default.
+// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups. In cgroups version 1, these values are empty in a new cgroup.
 func inheritCPUs(parent string, groups ...string) error {
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -101,13 +102,13 @@ func (s *settings) groups() ([]string, error) {
 	return found, nil
 }
 
-// members returns the processes of the cluster.
+// members returns the IDs of the cluster's processes.
 func (s *settings) members() ([]int, error) {
 	groups, err := s.groups()
 	return membersOf(groups), err
 }
 
-// membersOf returns the processes in cgroups.
+// membersOf returns the IDs of the processes in cgroups.
 func membersOf(groups []string) []int {
 	var pids []int
 	for _, group := range groups {
@@ -127,7 +128,7 @@ func membersOf(groups []string) []int {
 // killMembers kills all processes of the cluster.
 func (s *settings) killMembers(ctx context.Context) error { return s.killAll(ctx, s.members) }
 
-// removeGroups removes the cgroups of the cluster. They must be empty.
+// removeGroups removes the cgroups of the cluster. The cgroups must not contain any processes.
 func (s *settings) removeGroups(ctx context.Context) error {
 	return await(ctx, func(context.Context) error {
 		groups, err := s.groups()
@@ -136,7 +137,7 @@ func (s *settings) removeGroups(ctx context.Context) error {
 		}
 		for _, group := range groups {
 			if err := syscall.Rmdir(group); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("removing %s: %w", group, err) // exited processes may remain for a moment
+				return fmt.Errorf("removing %s: %w", group, err) // exited processes may still be in the cgroup for a moment
 			}
 		}
 		return nil

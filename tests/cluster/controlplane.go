@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// controlPlane returns the processes of the control plane, which need neither a node nor root. The API server listens on NodeAddress. The
-// other processes listen on the loopback interface.
+// controlPlane returns the control plane's processes, which require neither a node nor the root user. The API server listens on
+// NodeAddress. The other processes listen on the loopback interface.
 func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts) []process {
 	pki := func(name string) string { return filepath.Join(s.Data, "pki", name) }
 	kubeconfig := func(name string) string { return "--kubeconfig=" + filepath.Join(s.Data, name+".kubeconfig") }
@@ -46,7 +46,7 @@ func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts
 			"--secure-port=" + strconv.Itoa(ports.controllerManager), "--allocate-node-cidrs", "--cluster-cidr=" + s.PodRange,
 			"--use-service-account-credentials", "--root-ca-file=" + pki("ca.crt"),
 			"--service-account-private-key-file=" + pki("service-account.key"),
-			"--kube-api-qps=100", "--kube-api-burst=200", // with the defaults, 2,000 rollouts take half an hour
+			"--kube-api-qps=100", "--kube-api-burst=200", // with the default limits, 2,000 rollouts take half an hour
 		}},
 		{name: "kube-scheduler", path: program("kubernetes", "kube-scheduler"), args: []string{
 			kubeconfig("kube-scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports.scheduler),
@@ -57,12 +57,12 @@ func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts
 // controlPlanePorts are the ports of the control plane on the loopback interface.
 type controlPlanePorts struct{ etcd, peer, controllerManager, scheduler int }
 
-// defaultPorts returns the default ports, for use in a separate network namespace.
+// defaultPorts returns the default ports, which are free in a separate network namespace.
 func defaultPorts() controlPlanePorts {
 	return controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}
 }
 
-// freePorts returns free ports on the host's loopback interface. It also sets the port of the API server.
+// freePorts returns free ports on the loopback interface. It also chooses the API server's port.
 func (s *settings) freePorts() (controlPlanePorts, error) {
 	ports := [5]int{}
 	for i := range ports {
@@ -70,7 +70,7 @@ func (s *settings) freePorts() (controlPlanePorts, error) {
 		if err != nil {
 			return controlPlanePorts{}, err
 		}
-		defer func() { _ = listener.Close() }() // close all listeners at the end, so that all ports are different
+		defer func() { _ = listener.Close() }() // close the listeners only at the end, so that all ports are different
 		ports[i] = listener.Addr().(*net.TCPAddr).Port
 	}
 	s.APIPort = ports[4]
@@ -102,11 +102,11 @@ func (s *settings) apiServerReady(ctx context.Context) error {
 	return nil
 }
 
-// isRunning reports whether the start of the cluster was completed, and all its processes are still running.
+// isRunning reports whether the cluster has started completely, and all of its processes are still running.
 func (s *settings) isRunning(ctx context.Context) bool {
 	files, err := filepath.Glob(s.pidFile("*"))
 	return err == nil && exists(s.startedFile()) && len(s.recorded("*")) == len(files) && s.apiServerReady(ctx) == nil
 }
 
-// startedFile returns the path of a file that exists once the start of the cluster is complete.
+// startedFile returns the path of a file that exists if the cluster has started completely.
 func (s *settings) startedFile() string { return filepath.Join(s.Run, "started") }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// wholeNode stands for all processes that stop together with a node: containerd, the kubelet and the processes of pods.
+// wholeNode represents all processes that stop when a node stops: containerd, the kubelet and the processes in pods.
 const wholeNode = "node"
 
-// nodeNames returns the processes that start a node's pods, in the order in which they start.
+// nodeNames returns the names of the processes that run a node's pods, in the order in which these processes start.
 func nodeNames() []string { return []string{"containerd", "kubelet"} }
 
 // withNodeNames replaces wholeNode with the names of its processes.
@@ -40,7 +40,7 @@ func (c *realCluster) kill(ctx context.Context, names []string) error {
 	return nil
 }
 
-// revive restarts processes that are not running. It keeps their settings and files.
+// revive restarts processes that are not running. The processes keep their settings and files.
 func (c *realCluster) revive(ctx context.Context, names []string) error {
 	tools, err := c.tools(ctx, "apiserver", "kubernetes", "coredns", "registry")
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *realCluster) revive(ctx context.Context, names []string) error {
 	return nil
 }
 
-// podMembers returns the processes of pods, and the containerd processes that monitor the pods.
+// podMembers returns the IDs of the processes in pods, and of the containerd shims that monitor these pods.
 func (c *realCluster) podMembers() ([]int, error) {
 	groups, err := c.groups()
 	if err != nil {
@@ -73,7 +73,8 @@ func (c *realCluster) podMembers() ([]int, error) {
 	return append(pods, slices.DeleteFunc(others, func(pid int) bool { return !isShim(pid) })...), nil
 }
 
-// isShim reports whether a process is a containerd shim, which monitors a pod's containers. A shim continues to run when containerd stops.
+// isShim reports whether a process is a containerd shim, which monitors a pod's containers. A shim continues to run after containerd has
+// stopped.
 func isShim(pid int) bool {
 	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return err == nil && strings.HasPrefix(string(name), "containerd-shim")

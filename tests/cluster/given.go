@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// givenCluster is an existing cluster, identified by the path of its kubeconfig. This program neither starts nor stops the cluster.
+// givenCluster is an existing cluster, identified by the path of its kubeconfig. The existing cluster is neither started nor stopped.
 type givenCluster string
 
 func (c givenCluster) up(ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// removeFiles removes the files of a cluster, except its registry and its logs.
+// removeFiles removes all of a cluster's files except its registry and its logs.
 func (c *realCluster) removeFiles() error {
 	entries, err := os.ReadDir(c.Data)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -26,13 +26,13 @@ func (c *realCluster) removeFiles() error {
 	return c.removeLeftovers()
 }
 
-// removeLeftovers removes files that containerd, kubelet and the network plug-ins write to fixed paths.
+// removeLeftovers removes the files that containerd, the kubelet and the network plug-ins write to fixed paths.
 func (c *realCluster) removeLeftovers() error {
 	leftovers, err := filepath.Glob("/var/lib/cni/results/" + c.Name + "-*")
 	if err != nil {
 		return err
 	}
-	for _, result := range leftovers { // each file has a counterpart for the pod's loopback interface
+	for _, result := range leftovers { // for each file, there is another file for the pod's loopback interface
 		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), c.Name+"-"), "-eth0")
 		if loopback := "/var/lib/cni/results/cni-loopback-" + id + "-lo"; exists(loopback) {
 			leftovers = append(leftovers, loopback)
@@ -59,7 +59,7 @@ func (c *realCluster) removeLeftovers() error {
 	return nil
 }
 
-// unusedSockets returns the sockets on which no process listens.
+// unusedSockets returns the sockets that no process listens on.
 func unusedSockets(patterns ...string) ([]string, error) {
 	inUse, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

@@ -1,4 +1,4 @@
-// cluster runs the Kubernetes cluster for the demo and the end-to-end tests.
+// cluster manages the Kubernetes cluster for the demo and the end-to-end tests.
 //
 // usage: go run ./tests/cluster COMMAND      (in the root of the project)
 //
@@ -10,8 +10,8 @@
 //	kill NAME...            kill processes of the cluster, such as etcd, or "node" with all its pods (real containers only)
 //	revive NAME...          restart killed processes
 //
-// On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, the program uses that cluster,
-// and neither starts nor stops it.
+// On Linux, as root, the cluster runs real containers. Otherwise, the cluster simulates pods. If KUBECONFIG is set, the program uses the
+// cluster that it specifies, and neither starts nor stops this cluster.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
-// cluster is one of the kinds of clusters.
+// cluster is a cluster of any kind.
 type cluster interface {
 	up(context.Context) error
 	down(context.Context) error
@@ -48,7 +48,7 @@ func main() {
 }
 
 func command(ctx context.Context, arguments []string) error {
-	if len(arguments) == 2 && arguments[0] == "check-http" { // internal: runs in the cluster's network namespace
+	if len(arguments) == 2 && arguments[0] == "check-http" { // for internal use: runs in the cluster's network namespace
 		return checkHTTP(ctx, arguments[1])
 	}
 	c, err := choose()
@@ -99,7 +99,7 @@ func choose() (cluster, error) {
 	}
 }
 
-// locked runs a task that starts or stops a cluster. Such tasks run one at a time.
+// locked runs a task that starts or stops a cluster. No two of these tasks can run at the same time.
 func locked(ctx context.Context, task func(context.Context) error) error {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("echo-cluster-%d.lock", os.Geteuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	return task(ctx)
 }
 
-// start starts a program in a simulated cluster. In other clusters, the program runs in a pod.
+// start starts a program in a simulated cluster. In clusters of other kinds, programs run in pods.
 func start(ctx context.Context, c cluster, arguments []string) error {
 	simulated, ok := c.(*simulatedCluster)
 	if !ok || len(arguments) < 3 || arguments[1] != "--" {
@@ -129,7 +129,7 @@ func start(ctx context.Context, c cluster, arguments []string) error {
 		process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
 }
 
-// crash runs a task on processes of a cluster with real containers.
+// crash kills or restarts processes of a cluster with real containers.
 func crash(ctx context.Context, c cluster, names []string, task func(*realCluster, context.Context, []string) error) error {
 	own, ok := c.(*realCluster)
 	if !ok || len(names) == 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mountsBelow returns the mounts below directories. Inner mounts come first.
+// mountsBelow returns the mount points below the given directories. Nested mounts come first.
 func mountsBelow(folders ...string) ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -32,8 +32,8 @@ func unescape(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// unmount removes the mounts of the kubelet and containerd. It must run before any file is deleted, because mounts can contain files from
-// other directories.
+// unmount removes the mounts that the kubelet and containerd created. Call unmount before any file is deleted, because the mounts can
+// contain files from other directories.
 func (s *settings) unmount(ctx context.Context) error {
 	mounts, err := mountsBelow(s.Data, s.Run)
 	if err != nil {

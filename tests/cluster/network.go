@@ -15,11 +15,12 @@ const (
 
 func (s *settings) namespaceFile() string { return filepath.Join("/run/netns", s.Name) }
 
-// enter returns a command prefix that runs a program in the cluster's network namespace. `ip netns exec` does not work, because it mounts
-// /sys again without cgroups.
+// enter returns a command prefix that runs a program in the cluster's network namespace. `ip netns exec` does not work, because it remounts
+// /sys without the cgroups.
 func (s *settings) enter() []string { return []string{"nsenter", "--net=" + s.namespaceFile(), "--"} }
 
-// createNetwork creates a network namespace and a link to it. It changes neither other interfaces nor the host's firewall.
+// createNetwork creates a network namespace, and a link between the host and the namespace. It does not change other interfaces or the
+// host's firewall.
 func (s *settings) createNetwork(ctx context.Context) error {
 	done := step("creating the network")
 	if err := s.networkFree(ctx); err != nil {
@@ -48,7 +49,7 @@ func (s *settings) createNetwork(ctx context.Context) error {
 
 func (s *settings) inside(command ...string) []string { return append(s.enter(), command...) }
 
-// networkFree fails if the addresses of the link between the host and the cluster are in use.
+// networkFree returns an error if the addresses of the link between the host and the cluster are in use.
 func (s *settings) networkFree(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, "ip", "-4", "-o", "addr", "show", "to", s.HostAddress+"/24").Output()
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *settings) networkFree(ctx context.Context) error {
 	return nil
 }
 
-// removeNetwork removes the namespace and the link, together with all addresses and firewall rules of the cluster.
+// removeNetwork removes the namespace and the link, together with all of the cluster's addresses and firewall rules.
 func (s *settings) removeNetwork(ctx context.Context) error {
 	if exists(s.namespaceFile()) {
 		if err := run(ctx, "ip", "netns", "del", s.Name); err != nil {
@@ -68,7 +69,7 @@ func (s *settings) removeNetwork(ctx context.Context) error {
 		}
 	}
 	if err := run(ctx, "ip", "link", "del", hostLink); err != nil && exists(filepath.Join("/sys/class/net", hostLink)) {
-		return err // otherwise, the link was removed with the namespace
+		return err // if the link is gone, it was removed together with the namespace
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 			return err
 		}
 	}
-	// The file contains no name servers, because the node has no Internet access.
+	// The resolver configuration contains no name servers, because the node has no Internet access.
 	if err := writeFile(filepath.Join(c.Data, "resolv.conf"), nil); err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (s *settings) nodeReady(ctx context.Context) error {
 	return errors.New("the node does not have the condition Ready yet")
 }
 
-// checkHTTPInside returns a function that fails unless a URL responds with 200. The URL is on the loopback interface in the cluster's
-// network.
+// checkHTTPInside returns a function that fails unless a URL responds with 200. The function connects from the cluster's network namespace,
+// so that the URL can be on the loopback interface.
 func (c *realCluster) checkHTTPInside(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		self, err := os.Executable()
@@ -95,7 +95,7 @@ func (c *realCluster) checkHTTPInside(url string) func(context.Context) error {
 	}
 }
 
-// checkTCP returns a function that fails unless it can connect to a port of the node.
+// checkTCP returns a function that fails unless a TCP connection to a port of the node succeeds.
 func (c *realCluster) checkTCP(port string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(c.NodeAddress, port))
@@ -106,7 +106,7 @@ func (c *realCluster) checkTCP(port string) func(context.Context) error {
 	}
 }
 
-// checkHTTP fails unless a URL responds with 200.
+// checkHTTP returns an error unless a URL responds with 200.
 func checkHTTP(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// readyTimeout is how long the program waits for a state.
+	// readyTimeout is how long the program waits for an expected state.
 	readyTimeout = 2 * time.Minute
-	// pollPeriod is the interval between checks of a state.
+	// pollPeriod is the interval between two checks of a state.
 	pollPeriod = 100 * time.Millisecond
-	// quotedLines is the number of log lines to print if a process fails.
+	// quotedLines is how many log lines are printed if a process fails.
 	quotedLines = 15
 )
 
-// process is a process of a cluster.
+// process is one of a cluster's processes.
 type process struct {
 	name  string
 	path  string
 	args  []string
 	env   []string
-	ready func(context.Context) error // nil means that the process is ready as soon as it is started
+	ready func(context.Context) error // if nil, the process is ready as soon as it has started
 }
 
 // launch starts a process, writes its output to a log, and waits until it is ready. The process continues to run after this program exits.
-// prefix is a command that runs the process, for example in a network namespace.
+// prefix is a command that runs the process, such as a command that enters a network namespace.
 func (s *settings) launch(ctx context.Context, p process, prefix ...string) error {
 	done := step("starting " + p.name)
 	log := filepath.Join(s.Logs, p.name+".log")
@@ -81,10 +81,10 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 	})
 }
 
-// final is an error for which waiting is useless.
+// final is an error that makes further waiting pointless.
 type final struct{ error }
 
-// await calls a function until it succeeds, or readyTimeout has passed.
+// await calls a function until it succeeds or readyTimeout has elapsed.
 func await(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -113,7 +113,8 @@ func lastLines(file string) string {
 	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
 }
 
-// record writes a PID file with the PID and the start time of a process. The start time is necessary because PIDs are reused.
+// record writes a process's PID file, which contains the PID and the start time. The file needs the start time because the system reuses
+// PIDs.
 func (s *settings) record(name string, pid int) error {
 	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+startTime(pid)))
 }
@@ -125,7 +126,8 @@ func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, nam
 func startTime(pid int) string {
 	if runtime.GOOS == "linux" {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// The name is in parentheses, and can contain any characters. The state is the first field after it, and the start time is the twentieth.
+		// The process's name is in parentheses, and can contain any characters. The process's state is the first field after the name, and
+		// the start time is the twentieth.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if err != nil || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 			return ""
@@ -140,9 +142,10 @@ func startTime(pid int) string {
 	return strings.TrimSpace(since)
 }
 
-// recorded returns the running processes with a PID file that has the given name, or any name if the name is *.
+// recorded returns the IDs of the running processes that are recorded in the PID file with the given name, or in any PID file if the name
+// is *.
 func (s *settings) recorded(name string) []int {
-	files, _ := filepath.Glob(s.pidFile(name)) // the only error is a bad pattern
+	files, _ := filepath.Glob(s.pidFile(name)) // Glob returns an error only if the pattern is malformed
 	var running []int
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -158,8 +161,8 @@ func (s *settings) recorded(name string) []int {
 	return running
 }
 
-// killRecorded kills the processes with a PID file that has the given name, or any name if the name is *. It waits until the processes have
-// exited.
+// killRecorded kills the processes that are recorded in the PID file with the given name, or in any PID file if the name is *. It waits
+// until the processes have exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already
@@ -172,8 +175,8 @@ func (s *settings) killRecorded(ctx context.Context, name string) error {
 	})
 }
 
-// killAll kills the processes that a function returns. It repeats this until there are none, because processes can start others in the
-// meantime.
+// killAll kills the processes whose IDs a function returns. It repeats this until there are no such processes, because processes can start
+// others in the meantime.
 func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
 	return await(ctx, func(context.Context) error {
 		pids, err := which()
@@ -190,7 +193,7 @@ func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) err
 	})
 }
 
-// run runs a command. If it fails, the error contains its output.
+// run runs a command. If the command fails, the error contains the command's output.
 func run(ctx context.Context, name string, args ...string) error {
 	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {
@@ -199,7 +202,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// step prints the current action, and returns a function that prints how long the action took.
+// step prints the name of an action, and returns a function that prints how long the action took.
 func step(what string) func() {
 	started := time.Now()
 	fmt.Fprintf(os.Stderr, "cluster: %-34s", what)

@@ -29,7 +29,8 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// An earlier process of the cluster had a PID that another process now has. The start time differs.
+	// This PID file is from an earlier process of the cluster, whose PID now belongs to another process. The start times of the two
+	// processes differ.
 	if err := writeFile(s.pidFile("older"), fmt.Appendf(nil, "%d\n1", other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}

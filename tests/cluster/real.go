@@ -19,7 +19,7 @@ import (
 // realCluster is a single-node cluster with real containers in a separate network namespace.
 type realCluster struct{ settings }
 
-// up starts the cluster, unless it is already running. Before that, it removes the remains of an earlier cluster.
+// up starts the cluster, unless it is already running. It first removes what remains of an earlier cluster.
 func (c *realCluster) up(ctx context.Context) error {
 	if err := c.prepareMachine(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// prepareMachine installs the packages that a cluster requires, and checks that the disk has space.
+// prepareMachine installs the packages that a cluster requires, and checks the free disk space.
 func (c *realCluster) prepareMachine(ctx context.Context) error {
 	if err := installPackages(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *realCluster) prepareMachine(ctx context.Context) error {
 	return machine.CheckSpace(c.Data)
 }
 
-// tools builds tool sets, and returns the directories of their programs.
+// tools builds sets of tools, and returns the directory that contains the programs of each set.
 func (s *settings) tools(ctx context.Context, sets ...string) (map[string]string, error) {
 	command := exec.CommandContext(ctx, filepath.Join(s.Root, "tools", "build"), sets...)
 	command.Stderr = os.Stderr
@@ -100,7 +100,7 @@ func (c *realCluster) startRegistry(ctx context.Context, bin string, prefix []st
 	return c.pushPause(ctx)
 }
 
-// pushPause builds the pause image, which every pod uses, and pushes it to the registry.
+// pushPause builds the pause image, which every pod uses, and pushes this image to the registry.
 func (c *realCluster) pushPause(ctx context.Context) error {
 	done := step("building the pause image")
 	if err := run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-C", c.Root, "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
@@ -121,8 +121,8 @@ func (c *realCluster) pushPause(ctx context.Context) error {
 	return nil
 }
 
-// down stops the cluster, and removes everything except the cluster's logs and the images in its registry. It also works if the cluster has
-// crashed or was not started completely.
+// down stops the cluster, and removes all of the cluster's files except the logs and the images in its registry. This also works if the
+// cluster has crashed, or has not started completely.
 func (c *realCluster) down(ctx context.Context) error {
 	done := step("stopping and cleaning up")
 	for _, task := range []func(context.Context) error{c.killMembers, c.unmount, c.removeNetwork, c.removeGroups} {

@@ -9,13 +9,13 @@ import (
 	"text/template"
 )
 
-// settings contains the names, paths and addresses of a cluster. render inserts them into the files in config/.
+// settings contains the names, paths and addresses of a cluster. render inserts these settings into the files in config/.
 type settings struct {
-	Root         string // root of the project
+	Root         string // the project's root directory
 	Name         string
 	Node         string
-	Data         string // removed at each stop, except Registry and Logs
-	Run          string // sockets and PID files; short, because the path of a socket is limited to 107 bytes
+	Data         string // removed whenever the cluster stops, except Registry and Logs
+	Run          string // sockets and PID files; the path is short, because socket paths are limited to 107 bytes
 	Logs         string
 	Registry     string
 	HostAddress  string
@@ -68,7 +68,7 @@ func (s *settings) kubeconfig() string { return filepath.Join(s.Data, "kubeconfi
 //go:embed config
 var configFiles embed.FS
 
-// render returns a file from config/ with the settings inserted.
+// render returns the content of a file from config/ with the settings inserted.
 func (s *settings) render(name string) ([]byte, error) {
 	parsed, err := template.ParseFS(configFiles, "config/"+name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *settings) render(name string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// write writes a file from config/ to a path below Data, with the settings inserted.
+// write renders a file from config/, and writes it to a path below Data.
 func (s *settings) write(name, path string) error {
 	text, err := s.render(name)
 	if err != nil {

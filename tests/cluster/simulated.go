@@ -9,11 +9,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 )
 
-// simulatedCluster is a control plane without a real node. kwok sets the status of all pods to running. The cluster requires neither root
-// nor Linux.
+// simulatedCluster is a control plane without a real node. kwok reports all pods as running. A simulated cluster requires neither root nor
+// Linux.
 type simulatedCluster struct{ settings }
 
-// up starts the cluster, unless it is already running. Before that, it removes the remains of an earlier cluster.
+// up starts the cluster, unless it is already running. It first removes what remains of an earlier cluster.
 func (c *simulatedCluster) up(ctx context.Context) error {
 	if c.isRunning(ctx) {
 		fmt.Fprintln(os.Stderr, "cluster: already running")
@@ -56,7 +56,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// replace starts a program that stops with the cluster. Before that, it kills an earlier program with the same name.
+// replace starts a program that stops when the cluster stops. It first kills an earlier program with the same name.
 func (c *simulatedCluster) replace(ctx context.Context, p process) error {
 	if err := c.killRecorded(ctx, p.name); err != nil {
 		return err

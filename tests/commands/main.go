@@ -1,8 +1,9 @@
-// Commands checks each fence with commands in the documentation. Either a test runs the commands, or the fence has a mark with the reason
-// why no test does: a line <!-- not run: REASON --> above the fence. It prints the number of marks by reason.
+// Commands checks each fence with commands in the documentation. Either a test runs the commands, or a mark states why no test does: a line
+// <!-- not run: REASON --> above the fence. The program prints how many fences are marked with each reason.
 //
-// A test reads its commands with a function named Documented, DocumentedSection or DocumentedPage. The first letter may also be in lower
-// case. The arguments are constants: the page and the words before the fence, or the heading. Commands finds these calls in the sources.
+// A test reads commands with a function named Documented, DocumentedSection or DocumentedPage. The function name may also start with a
+// lowercase letter. The arguments are constants: the page, and either the words before the fence or the heading. The program finds these
+// calls in the source files.
 //
 // usage: go run ./tests/commands      (from the root of the project)
 package main
@@ -27,13 +28,13 @@ func main() {
 	}
 }
 
-// place is a fence in the documentation.
+// place is the position of a fence in the documentation.
 type place struct {
 	page string
 	line int
 }
 
-// check is the state of a check of all fences with commands.
+// check contains the state of a run that checks all fences with commands.
 type check struct {
 	pages    map[string]string
 	byTests  map[place]bool
@@ -46,7 +47,7 @@ func (c *check) fail(format string, arguments ...any) {
 	c.problems = append(c.problems, fmt.Errorf(format, arguments...))
 }
 
-// note records the fences that a call reads.
+// note records that a test runs the fences that a call reads.
 func (c *check) note(read call) {
 	page, exists := c.pages[read.page]
 	var found []fences.Fence
@@ -62,7 +63,7 @@ func (c *check) note(read call) {
 		c.fail("%s: %s has no commands after %q", read.at, read.page, read.words)
 	}
 	for _, f := range found {
-		if f.Reason == "" || read.kind == "" { // a test of a page or a section skips marked fences
+		if f.Reason == "" || read.kind == "" { // a test that reads a page or a section skips marked fences
 			c.byTests[place{read.page, f.Line}] = true
 		}
 	}
@@ -91,7 +92,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	}
 }
 
-// run checks all fences, and prints how many fences tests run and how many are marked.
+// run checks all fences, and prints how many fences are run by tests and how many are marked.
 func run(out io.Writer, root files) error {
 	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
 	var err error

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// TestEveryCommandIsRunOrMarked checks the documentation.
+// TestEveryCommandIsRunOrMarked checks the project's documentation.
 func TestEveryCommandIsRunOrMarked(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, os.DirFS("../..")); err != nil {
@@ -16,7 +16,7 @@ func TestEveryCommandIsRunOrMarked(t *testing.T) {
 	t.Log(out.String())
 }
 
-// TestRun checks pages with a suite that reads the commands below "## Run" in a.md.
+// TestRun checks example pages, with a suite that reads the commands in the section "## Run" of a.md.
 func TestRun(t *testing.T) {
 	const suite = "package a\n\nconst page = \"a.md\"\n\nfunc a() { x.Documented(page, \"## Run\") }\n"
 	const mark = "<!-- not run: OpenShift -->\n"

@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// reasons returns the valid reasons for not running commands. The expression of each reason matches text that such commands contain.
-// kubectl, kubectl echo, curl, helm and make are not reasons, because the suites can run them.
+// reasons returns the reasons that a mark may state for not running commands. Each reason has a regular expression, which must match the
+// commands. kubectl, kubectl echo, curl, helm and make are not reasons, because the suites can run them.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),
@@ -23,7 +23,7 @@ func reasons() map[string]*regexp.Regexp {
 	}
 }
 
-// justified returns an error if commands do not fit the reason in their mark.
+// justified returns an error if the commands do not match the reason in their mark.
 func justified(reason, commands string) error {
 	evidence, known := reasons()[reason]
 	if !known {

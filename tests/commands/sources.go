@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// files are the files of the project.
+// files contains the project's files.
 type files = fs.FS
 
-// contents returns the content of the files whose names have the given ending, by path. It omits build results and hidden directories.
+// contents returns, by path, the content of each file whose name has the given ending. It omits build results and hidden directories.
 func contents(root files, ending string) (map[string]string, error) {
 	found := map[string]string{}
 	return found, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -32,10 +32,10 @@ func contents(root files, ending string) (map[string]string, error) {
 	})
 }
 
-// call reads fences of a page: all fences, the fences in a section, or the first fence after some words.
+// call is a call that reads all fences of a page, the fences in a section, or the first fence after the given words.
 type call struct{ at, kind, page, words string }
 
-// calls returns the calls in tests that read fences.
+// calls returns the calls with which tests read fences.
 func calls(root files) ([]call, error) {
 	sources, err := contents(root, "_test.go")
 	if err != nil {
@@ -67,7 +67,8 @@ func calls(root files) ([]call, error) {
 	return all, nil
 }
 
-// constantsOf returns the values of a directory's string constants. For a name with different values, the value is "".
+// constantsOf returns the string constants in a directory's source files, by name. If several constants with the same name have different
+// values, the value is "".
 func constantsOf(folder []*ast.File) map[string]string {
 	found := map[string]string{}
 	for _, file := range folder {
@@ -98,7 +99,7 @@ func literal(node ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// callOf returns the arguments of a call: the first text that names a page, and the text after that.
+// callOf returns a call's arguments: the first string that names a page, and the string that follows it.
 func callOf(expression *ast.CallExpr, constants map[string]string) (call, bool) {
 	name := ""
 	switch function := expression.Fun.(type) {

@@ -22,15 +22,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The test cluster does not enforce NetworkPolicies. Instead, rules in the network namespaces of a check's pods drop the same packets. The
-// rules drop the responses: if the kernel itself dropped a request, it would report an error, unlike a NetworkPolicy.
+// The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods drop the same
+// packets. The rules drop responses instead of requests: if the kernel dropped a request, it would report an error, which does not happen
+// with a NetworkPolicy.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`
 	onlyDNS       = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; udp sport 53 accept; }; }`
 )
 
-// deadAddress is an address for documentation (RFC 5737) that no machine has.
+// deadAddress is an address reserved for documentation (RFC 5737), which no machine has.
 const deadAddress = "192.0.2.1"
 
 var _ = Describe("a check", func() {
@@ -40,7 +41,7 @@ var _ = Describe("a check", func() {
 		echo := support.Echo(namespace, "closed", func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(1))
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: host}
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the spec runs the check
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the spec itself runs the check
 		})
 		createReady(ctx, echo)
 		createGateways(ctx, echo)
@@ -67,8 +68,8 @@ var _ = Describe("a check", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// createGateways creates two Services that stand in for gateways. One leads to an Echo's pods, and the other to an address that does not
-// respond.
+// createGateways creates two Services that stand in for gateways. One Service leads to an Echo's pods, and the other to an address that
+// does not respond.
 func createGateways(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	own := &corev1.Service{}
@@ -89,7 +90,7 @@ func createGateways(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Equal("true"))
 }
 
-// runCheck runs an Echo's check in a network namespace with nftables rules.
+// runCheck runs an Echo's check in a network namespace that has nftables rules.
 func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	GinkgoHelper()
 	cronJob := &batchv1.CronJob{}
@@ -109,14 +110,14 @@ func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	realcluster.Kubectl(ctx, "wait", "-n", job.Namespace, "--for=condition=Complete", "job/"+job.Name, waitTimeout)
 }
 
-// gate returns a container that runs until it receives SIGTERM. Only then do the other containers of its pod start.
+// gate returns a container that runs until it receives SIGTERM. The other containers of the pod start only after the gate has exited.
 func gate() corev1.Container {
 	container := realcluster.WebPod("", "", "").Spec.Containers[0]
 	container.Name = "gate"
 	return container
 }
 
-// gateOf waits until the gate in a Job's pod runs, and returns its process.
+// gateOf waits until the gate in a Job's pod is running, and returns the gate's process.
 func gateOf(ctx context.Context, job *batchv1.Job) *os.Process {
 	GinkgoHelper()
 	list := &corev1.PodList{}
@@ -139,7 +140,7 @@ func expectChecked(ctx context.Context, echo *v1.Echo, result v1.CheckResult, me
 		ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
-// checkEvents returns the reasons of events about an Echo's check.
+// checkEvents returns the reasons of the events for an Echo's check.
 func checkEvents(ctx context.Context, echo *v1.Echo) (reasons []string) {
 	GinkgoHelper()
 	for _, e := range support.EventsOf(ctx, Default, k8s, echo) {

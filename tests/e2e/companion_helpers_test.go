@@ -26,13 +26,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// doc is the documentation about companions.
+// doc contains the documentation about companions.
 type doc struct {
 	text        string
 	environment []string
 }
 
-// companionsDoc reads the documentation as a user of a namespace.
+// companionsDoc reads the documentation from the perspective of a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""
@@ -46,7 +46,7 @@ func companionsDoc(ctx context.Context, namespace string) *doc {
 	return d
 }
 
-// line returns the only command that begins with a prefix.
+// line returns the only documented command that begins with the given prefix.
 func (d *doc) line(beginning string) string {
 	GinkgoHelper()
 	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
@@ -72,8 +72,9 @@ func (d *doc) shell(ctx context.Context, script string) string {
 	return string(output)
 }
 
-// expectAnswer expects that the documented commands find a companion, and that its response has the given status. The test images do not
-// contain wget, so the prober requests the companion's URL. The port-forward uses any free port.
+// expectAnswer expects that the documented commands find a companion, and that the companion responds with the given status. The test
+// images do not contain wget, so the prober requests the companion's URL. The documented port-forward uses a free port instead of the
+// documented one.
 func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
 	GinkgoHelper()
 	find := d.line("companion=")
@@ -100,7 +101,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
 }
 
-// companionEcho returns a one-pod Echo with its own response and drain delay.
+// companionEcho returns an Echo with one pod, a custom response and a drain delay.
 func companionEcho(namespace, name, drain string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
@@ -122,7 +123,7 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	}
 }
 
-// accompanied creates an Echo and a pod with a companion.
+// accompanied creates an Echo, and a pod that has a companion.
 func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := companionEcho(namespaces.New(ctx), "beside", drain)
@@ -146,7 +147,8 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until a pod has exactly one ready companion on its node, other than the replaced one. It reads the owner again.
+// eventuallyCompanion waits until a pod has exactly one companion, which is ready, runs on the pod's node, and is not the replaced
+// companion. It first refreshes the owner from the API server.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod
@@ -172,7 +174,7 @@ func eventuallyNone(ctx context.Context, namespace string) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyPod waits for a StatefulSet's pod, other than the deleted one.
+// eventuallyPod waits for a StatefulSet's pod that replaces the deleted one.
 func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{}
@@ -183,7 +185,7 @@ func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, de
 	return pod
 }
 
-// expectEndpoints expects a Service's endpoints to be exactly these pods.
+// expectEndpoints expects a Service to have exactly these pods as endpoints.
 func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
 	GinkgoHelper()
 	var names []string

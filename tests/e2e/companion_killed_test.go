@@ -48,21 +48,21 @@ var _ = Describe("companions of a killed operator", func() {
 	)
 })
 
-// life contains some pods and their companions over several steps.
+// life tracks some pods and their companions over several steps.
 type life struct {
 	namespace string
 	echo      *v1.Echo
 	owners    []*corev1.Pod
-	// last contains the companions after the latest step, by their owners' UIDs.
+	// last maps the UID of each owner to the UID of its companion after the latest step.
 	last  map[types.UID]types.UID
 	diary *diary
 }
 
-// lifeStep is a change to an Echo, its companions or their owners.
+// lifeStep is a change to an Echo, to its companions, or to the pods that own the companions.
 type lifeStep struct {
 	what  string
 	issue func()
-	// sign reports whether an entry shows that the operator has started to act.
+	// sign reports whether a diary entry shows that the operator has begun to act.
 	sign   func(entry) bool
 	expect func()
 }
@@ -95,7 +95,7 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
-	for i := range 3 { // so that at a kill, one reconcile may be complete, one in progress and one not started
+	for i := range 3 { // when the operator is killed, one reconcile may be complete, one in progress, and one not started yet
 		owner := realcluster.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)
@@ -129,7 +129,8 @@ func (l *life) label(ctx context.Context, value *string) {
 	}
 }
 
-// expectOne expects exactly one companion for each owner, and no others. If another is true, each companion must be new.
+// expectOne expects exactly one companion for each owner, and no other companions. If the argument another is true, each companion must be
+// new.
 func (l *life) expectOne(ctx context.Context, another bool) {
 	GinkgoHelper()
 	now := map[types.UID]types.UID{}
@@ -161,7 +162,7 @@ func (l *life) expectEchoGone(ctx context.Context) {
 	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "the companions must be gone before the Echo")
 }
 
-// entry is an event in the life of a companion.
+// entry records an event in the lifecycle of a companion.
 type entry struct {
 	at    time.Time
 	event watch.EventType
@@ -175,7 +176,7 @@ type diary struct {
 	broken  bool
 }
 
-// keepDiary starts a diary. It checks the diary after the test, when the test's context has ended.
+// keepDiary starts recording a diary. The diary is checked after the test, when the test's context has ended.
 func keepDiary(ctx context.Context, namespace string) *diary {
 	GinkgoHelper()
 	d := &diary{}
@@ -216,14 +217,14 @@ func (d *diary) read() []entry {
 	return d.entries
 }
 
-// await waits for the first entry of a kind after another entry.
+// await waits until a matching entry follows the entries that are already known.
 func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	GinkgoHelper()
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod ever had two companions at the same time, unless one was being deleted. If the test fails, it prints
-// the diary.
+// expectNeverTwo expects that no pod ever had two companions at the same time, except while one of them was being deleted. If the test
+// fails, the diary is printed.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
 	living := map[types.UID]types.UID{}

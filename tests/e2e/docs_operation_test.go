@@ -24,7 +24,7 @@ var _ = Describe("the documentation for operations", func() {
 		reader.Replace = []string{"NAMESPACE:", "NAMESPACE:", "NAMESPACE", reader.Namespace, "NAME-CHECK", "web-path", "NAME", "web",
 			"CHECK", "path", "SECRET", "echo-tls", "=tls.", "=" + files + "/tls.",
 			"describe certificate ", "describe certificate || true ", // cert-manager is not installed
-			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // the pod has not crashed
+			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // no container of the pod has crashed
 		printed := reader.Follow(ctx, slices.Concat(
 			support.DocumentedPage("docs/runbooks/EchoCertificateExpiresSoon.md"),
 			support.DocumentedPage("docs/runbooks/EchoCheckFailed.md"),
@@ -68,7 +68,7 @@ var _ = Describe("the documentation for operations", func() {
 		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
 		steps := support.DocumentedPage("docs/reference/commands.md")
 		for i := range steps {
-			steps[i].Output = "" // output from another cluster
+			steps[i].Output = "" // the documented output is from another cluster
 		}
 		printed := reader.Follow(ctx, steps)
 		Expect(printed[0]).To(ContainSubstring("ADDED    " + reader.Namespace + "/test-echo  Ready 2/2 ready"))
@@ -76,7 +76,7 @@ var _ = Describe("the documentation for operations", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("shows how to monitor and to limit Echoes", func(ctx SpecContext) {
-		reader := newReader(ctx, "kubectl set env", "kubectl set env --dry-run=server") // without a restart of the operator
+		reader := newReader(ctx, "kubectl set env", "kubectl set env --dry-run=server") // do not restart the operator
 		reader.Replace = append(reader.Replace, "-n team-a", "-n "+reader.Namespace)
 		removeBinding := func(ctx context.Context) {
 			realcluster.Kubectl(ctx, "delete", "clusterrolebinding", "prometheus-reads-echo-operator", "--ignore-not-found")

@@ -22,7 +22,7 @@ import (
 // Each of these specs follows documentation pages in a new namespace.
 var _ = Describe("the documentation", func() {
 	It("has a first tutorial that works", func(ctx SpecContext) {
-		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has created the cluster
+		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has already created the cluster
 		printed := reader.Follow(ctx, support.DocumentedPage("docs/tutorials/first-echo.md"))
 		Expect(printed).To(ContainElement(ContainSubstring("X-Echo-Applied: status=503, delay=2s")))
 	}, SpecTimeout(10*time.Minute))
@@ -100,7 +100,7 @@ var _ = Describe("the documentation", func() {
 		reader.Follow(ctx, support.DocumentedSection("docs/reference/kubectl-echo.md", "## test"))
 		status := support.DocumentedSection("docs/reference/kubectl-echo.md", "## status")
 		for i := range status {
-			status[i].Output = "" // output for an Echo with a problem
+			status[i].Output = "" // the documented output is for an Echo with a problem
 		}
 		printed := reader.Follow(ctx, slices.Concat(status, step("kubectl port-forward service/web 8080:80\n"),
 			support.DocumentedSection("docs/reference/kubectl-echo.md", "## path")))
@@ -109,7 +109,7 @@ var _ = Describe("the documentation", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// newReader returns a reader with a new namespace that accepts the pods from the documentation.
+// newReader returns a reader with a new namespace that admits the documented pods.
 func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 	GinkgoHelper()
 	r := &realcluster.Reader{Namespace: namespaces.New(ctx), Replace: replace}
@@ -117,10 +117,11 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 	return r
 }
 
-// step returns commands as a step.
+// step returns a step that runs commands.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements that use files from the tree instead of a release. The operator is already running.
+// withoutDownloads returns replacements that use files from the source tree instead of files from a release. The commands that install the
+// operator are left out, because it is already running.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")
@@ -133,7 +134,7 @@ func withoutDownloads() []string {
 		"https://raw.githubusercontent.com/echo-operator/echo-operator/main/", ""}
 }
 
-// runClient runs the client from the tutorials in a namespace. The client is a pod with curl.
+// runClient runs the client from the tutorials in a namespace. The client is a pod that contains curl.
 func runClient(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "run", "client", "-n", namespace, "--image=quay.io/curl/curl:8.14.1", "--command", "--", "sleep", "infinity")

@@ -54,13 +54,13 @@ var _ = Describe("an Echo", func() {
 		prober := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", "--count=1000000", "--interval=2ms", "--duration=1h")
 
 		repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
-		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v" + version() }) // the same server under another name
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v" + version() }) // the same image under another name
 		waitReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOR", Value: "blue"}} })
 		waitReady(ctx, echo)
 		realcluster.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
 		realcluster.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
-		Eventually(func(g Gomega) { // the old pods drain
+		Eventually(func(g Gomega) { // the old pods are draining
 			list := &corev1.PodList{}
 			g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo"})).To(Succeed())
 			g.Expect(list.Items).To(HaveLen(2))
@@ -113,7 +113,7 @@ var _ = Describe("deleting an Echo", func() {
 		expectGone(ctx, echo)
 
 		drained := 0
-		for drained < 2 { // an echo server that drains exits with 0, and a killed one does not
+		for drained < 2 { // an echo server exits with 0 if it has drained, but not if it was killed
 			var event apiwatch.Event
 			Eventually(watch.ResultChan()).WithContext(ctx).Should(Receive(&event))
 			pod, ok := event.Object.(*corev1.Pod)

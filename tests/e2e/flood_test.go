@@ -14,7 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is the number of connections in a flood. The bodies that the flood sends are twice as large as the pod's memory limit.
+// floodConnections is the number of connections in a flood. In total, the bodies that the flood sends are twice as large as the pod's
+// memory limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
@@ -36,7 +37,8 @@ var _ = Describe("a flood", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectUndisturbed expects that a pod still exists, that it has been ready ever since it was read, and that its container never ended.
+// expectUndisturbed expects that a pod still exists, that it has remained ready since the test read it, and that its container has never
+// ended.
 func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	GinkgoHelper()
 	now := &corev1.Pod{}
@@ -49,7 +51,7 @@ func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	Expect(readyCondition(now)).To(Equal(readyCondition(before)), "including the time of the last transition")
 }
 
-// readyCondition returns the status of the condition Ready, and the time of its last transition.
+// readyCondition returns the status of a pod's Ready condition, and the time of its last transition.
 func readyCondition(pod *corev1.Pod) (found string) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// version returns the version of the source tree, which is the tag of its images.
+// version returns the version of the source tree, which is also the tag of the tree's images.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../VERSION")
@@ -39,7 +39,7 @@ func createReady(ctx context.Context, echo *v1.Echo) {
 	waitReady(ctx, echo)
 }
 
-// waitReady waits until an Echo is ready, as a user would, and until its status is for the latest generation.
+// waitReady waits, as a user would, until an Echo is ready and its status reflects the latest generation.
 func waitReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -71,7 +71,7 @@ func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	return found
 }
 
-// expectGone expects, without waiting, that an Echo and all its objects are gone.
+// expectGone expects, without waiting, that an Echo and all of its objects no longer exist.
 func expectGone(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -89,8 +89,8 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.
 	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// throughPortForward calls a function with the address of a new port-forward. Each call needs a new one, because kubectl ends a
-// port-forward when a connection is reset.
+// throughPortForward starts a port-forward, and calls a function with its local address. Each call needs a new port-forward, because
+// kubectl ends a port-forward when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port)
@@ -100,14 +100,14 @@ func throughPortForward(ctx context.Context, g Gomega, namespace, target, port s
 	call(forwardedAddress(ctx, g, session))
 }
 
-// forwardedAddress waits until a port-forward prints its address. It fails immediately if the port-forward ends first.
+// forwardedAddress waits until kubectl port-forward prints the local address. It fails immediately if kubectl exits first.
 func forwardedAddress(ctx context.Context, g Gomega, session *gexec.Session) string {
 	GinkgoHelper()
 	g.Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
 }
 
-// fetch gets a page from a server with a self-signed certificate.
+// fetch requests a page from a server that has a self-signed certificate.
 func fetch(ctx context.Context, g Gomega, url, token string) string {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// rotation is how long the kubelet may take to update a mounted Secret, or to start a container that has failed several times.
+	// rotation is how long the kubelet can take to update a mounted Secret, or to restart a container that has failed several times.
 	rotation = 6 * time.Minute
-	// certificateSecret is the name of the certificate's Secret in the specs about TLS.
+	// certificateSecret is the name of the Secret that contains the certificate in the TLS specs.
 	certificateSecret = "certificate"
 )
 
@@ -84,7 +84,7 @@ func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	return realcluster.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
 }
 
-// eventuallyServes waits until all of an Echo's pods serve a certificate.
+// eventuallyServes waits until all of an Echo's pods present a certificate.
 func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -96,7 +96,7 @@ func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	}).WithContext(ctx).WithTimeout(rotation).WithPolling(2 * time.Second).Should(Succeed())
 }
 
-// servedSerial returns the serial number of the certificate that a pod serves.
+// servedSerial returns the serial number of the certificate that a pod presents.
 func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) (serial string) {
 	GinkgoHelper()
 	throughPortForward(ctx, g, pod.Namespace, "pod/"+pod.Name, "8443", func(address string) {

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// steady is how long the test watches for writes to an Echo with an autoscaler.
+// steady is how long the test checks that nothing writes to an Echo with an autoscaler.
 const steady = 3 * time.Minute
 
 var _ = Describe("an Echo that other clients also change", func() {
@@ -34,7 +34,7 @@ var _ = Describe("an Echo that other clients also change", func() {
 		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
 		waitReady(ctx, echo)
 		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
-		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // it has counted all pods
+		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // all pods are counted
 
 		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := metricsReader(ctx, namespace)
@@ -83,13 +83,13 @@ var _ = Describe("an Echo that other clients also change", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // remove the rest of an interrupted run
+	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // remove what an interrupted run left behind
 	if realcluster.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has its own metrics server, which would not report the values that the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	// This cleanup runs before the deletion of the namespace, because an API that does not respond blocks the deletion of namespaces.
+	// This cleanup must run before the namespace is deleted, because an unresponsive API blocks the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) },
 		NodeTimeout(2*time.Minute))
 	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
@@ -97,7 +97,7 @@ func serveMetrics(ctx context.Context, namespace string) {
 	realcluster.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }
 
-// whatIsThere returns the versions of an Echo and its objects, and the number of its events.
+// whatIsThere returns the resource versions of an Echo and its objects, and the number of the Echo's events.
 func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	var versions []string
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -113,8 +113,8 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	return versions
 }
 
-// metricsReader grants a service account in a namespace the documented permission to read the operator's metrics while the test runs. It
-// returns a function that reads the leader's metrics.
+// metricsReader grants a service account the documented permission to read the operator's metrics, for the duration of the test. It returns
+// a function that reads the leader's metrics.
 func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
@@ -127,7 +127,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		leader := awaitLeader(ctx)
-		Eventually(func(g Gomega) { // the leader may have just started, and the permission may be new
+		Eventually(func(g Gomega) { // the leader may have just started, and the permission may be too new to work yet
 			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})
@@ -136,8 +136,8 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	}
 }
 
-// writes returns the counts of the operator's requests that change objects. It excludes PUT, which renews the lease, and POST, which
-// authenticates a scrape. The operator itself patches and deletes.
+// writes returns how many requests of each kind the operator has sent to change objects. It excludes PUT requests, which renew the lease,
+// and POST requests, which authenticate a scrape. The operator changes objects only with PATCH and DELETE requests.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

@@ -63,7 +63,7 @@ func ResetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
-// kibibytes returns the number of bytes that a line specifies, such as "VmRSS:     1024 kB".
+// kibibytes converts a line such as "VmRSS:     1024 kB" to bytes.
 func kibibytes(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, name); ok {

@@ -1,5 +1,5 @@
-// detect prints the kind of cluster that this machine uses (real, simulated or given), and the reason on a second line. Run it in the root
-// of the project.
+// detect prints the kind of cluster that this machine uses (real, simulated or given), followed by the reason on a second line. Run detect
+// in the project's root directory.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package machine determines which kind of cluster this machine can run, and whether the machine has enough space. It depends only on the
-// standard library, so that it builds fast.
+// Package machine determines which kind of cluster this machine can run, and whether the machine has enough space. This package depends
+// only on the standard library, so that it compiles quickly.
 package machine
 
 import (
@@ -11,31 +11,31 @@ import (
 	"strings"
 )
 
-// The kinds of clusters.
+// These are the kinds of clusters.
 const (
 	// Real is a cluster with real containers.
 	Real = "real"
 	// Simulated is a real control plane with simulated pods.
 	Simulated = "simulated"
-	// Given is an existing cluster, which KUBECONFIG selects.
+	// Given is an existing cluster, which KUBECONFIG specifies.
 	Given = "given"
 )
 
-// Choice is a kind of cluster.
+// Choice describes the cluster that this machine uses.
 type Choice struct {
 	Kind string
-	// Why is the reason for choosing the kind.
+	// Why is the reason for this choice.
 	Why string
-	// Data is the directory where the cluster keeps its files. It is empty for Given.
+	// Data is the directory that contains the cluster's files. Data is empty if the kind is Given.
 	Data string
 }
 
-// realData is the directory where a cluster with real containers keeps its files. A machine can have only one such cluster, because the
-// cluster's addresses are fixed.
+// realData is the directory that contains the files of a cluster with real containers. A machine can have only one cluster with real
+// containers, because the addresses of such a cluster are fixed.
 const realData = "/var/lib/echo-cluster"
 
-// Choose returns the cluster to use. Simulated clusters keep their files in the directory cache, with one cluster per copy of the project.
-// If KUBECONFIG is the kubeconfig of one of these clusters, the kind is still Real or Simulated.
+// Choose returns the cluster to use. Simulated clusters store their files in the cache directory, so that each copy of the project has its
+// own cluster. If KUBECONFIG is the kubeconfig of one of these clusters, the kind is still Real or Simulated.
 func Choose(cache string) Choice {
 	simulatedData := filepath.Join(cache, "simulated-cluster")
 	given := os.Getenv("KUBECONFIG")
@@ -49,8 +49,8 @@ func Choose(cache string) Choice {
 	return Choice{Kind: Real, Why: "this is Linux and this user is root", Data: realData}
 }
 
-// Cache returns the directory for build results. This is CACHE if it is set, and otherwise .cache in the root of the project. The root must
-// be the working directory.
+// Cache returns the directory that contains build results. The directory is the value of CACHE if that variable is set, and otherwise
+// .cache in the project's root directory. The working directory must be the project's root directory.
 func Cache() (string, error) {
 	if cache := os.Getenv("CACHE"); cache != "" {
 		return filepath.Abs(cache)
@@ -58,7 +58,7 @@ func Cache() (string, error) {
 	return filepath.Abs(".cache")
 }
 
-// need is a program that a cluster with real containers requires, with its Debian package.
+// need is a program that a cluster with real containers requires, and the Debian package that contains the program.
 type need struct{ file, pkg string }
 
 func needs() []need {
@@ -75,7 +75,7 @@ func needs() []need {
 	}
 }
 
-// MissingPackages returns the Debian packages that a cluster with real containers requires but that are not installed.
+// MissingPackages returns the Debian packages that a cluster with real containers requires but that are not installed yet.
 func MissingPackages() []string {
 	var packages []string
 	for _, n := range needs() {
@@ -86,8 +86,8 @@ func MissingPackages() []string {
 	return packages
 }
 
-// realImpossible returns the reason why real containers cannot run on this machine. It returns "" if they can run, possibly after the
-// installation of packages.
+// realImpossible returns the reason why real containers cannot run on this machine. It returns "" if they can run, if necessary after
+// packages have been installed.
 func realImpossible() string {
 	_, noApt := exec.LookPath("apt-get")
 	packages := MissingPackages()

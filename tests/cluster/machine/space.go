@@ -6,11 +6,12 @@ import (
 	"syscall"
 )
 
-// minSpace is the number of bytes that must be free before a cluster is used. Images, logs and etcd need about half of this space. The
-// kubelet evicts pods if free space falls below its eviction thresholds. A test would then only report that a pod does not start or stop.
+// minSpace is the number of bytes that must be free before tests may use a cluster. Images, logs and etcd's data use about half of this
+// space. The kubelet evicts pods if free space falls below its eviction thresholds. Tests would then report only that a pod does not start
+// or stop.
 const minSpace = 2 << 30
 
-// CheckSpace returns an error if the file system of a directory has too little free space. The directory does not need to exist.
+// CheckSpace returns an error if there is too little free space in a directory's file system. The directory does not need to exist.
 func CheckSpace(folder string) error {
 	stat := syscall.Statfs_t{}
 	for syscall.Statfs(folder, &stat) != nil && folder != "/" {

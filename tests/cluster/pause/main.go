@@ -1,4 +1,4 @@
-// pause keeps a pod's namespaces in existence, and reaps orphaned processes of the pod's containers.
+// pause keeps a pod's namespaces alive, and reaps orphaned processes of the pod's containers.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		for { // one signal can stand for several exited processes
+		for { // one signal can represent several exited processes
 			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 				break
 			}
