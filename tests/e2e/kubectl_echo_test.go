@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("kubectl echo", func() {
-	// plugin runs the command through kubectl, as users do, and returns its exit code and output.
+	// plugin runs kubectl echo through kubectl, as users do, and returns the exit code and the output.
 	plugin := func(ctx context.Context, arguments ...string) (int, string) {
 		GinkgoHelper()
 		bin, err := filepath.Abs(filepath.Join("..", "..", "bin", runtime.GOOS+"-"+runtime.GOARCH))
@@ -53,7 +53,7 @@ var _ = Describe("kubectl echo", func() {
 
 	It("reports why an image cannot be pulled, and that no pod can respond", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) {
-			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // the warnings of one pod fit into the output
+			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // only one pod, so that its warnings fit into the output
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		expectCause(ctx, echo, v1.ReasonImagePullFailed, `Image quay.io/echo-operator/none:1 cannot be pulled`)

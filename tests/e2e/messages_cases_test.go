@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// variableFrom returns a change that adds a variable from a source.
+// variableFrom returns a change that adds an environment variable from a source.
 func variableFrom(source corev1.EnvVarSource) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &source}} }
 }

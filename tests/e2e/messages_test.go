@@ -19,17 +19,18 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// explained is an Echo with a problem, and the status that the Echo then reports.
+// explained is a test case: an Echo with a problem, and the status that the Echo must report.
 type explained struct {
 	name string
-	// objects are manifests for kubectl. The test creates them before the Echo, in the Echo's namespace.
+	// objects contains manifests for kubectl. The test creates these objects before the Echo, in the Echo's namespace.
 	objects string
-	// denied is part of the response to a new Service once the objects take effect. It is empty if they take effect immediately.
+	// denied is a part of the API server's response to a new Service once the objects are in effect. An empty value means that the objects
+	// take effect immediately.
 	denied string
 	change func(*v1.EchoSpec)
-	// after runs after the Echo is created. It is nil if there is nothing to do.
+	// after is called after the Echo is created. If after is nil, there is nothing to do.
 	after func(context.Context, *v1.Echo)
-	// condition is the type of the condition that contains the reason.
+	// condition is the type of the condition that must contain the reason.
 	condition string
 	reason    v1.Reason
 	// message is a regular expression that matches the cause followed by the remedy.
@@ -53,7 +54,7 @@ var _ = Describe("the message of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// createExplained creates a case's Echo in a new namespace.
+// createExplained creates the Echo of a test case in a new namespace.
 func createExplained(ctx context.Context, c explained) *v1.Echo {
 	GinkgoHelper()
 	namespace := namespaces.New(ctx)
@@ -83,7 +84,7 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 	return echo
 }
 
-// unexplained reads Echoes. It returns the condition and the message of each Echo whose status does not explain the problem as expected.
+// unexplained reads Echoes. For each Echo whose status does not explain the problem as expected, it returns the condition and the message.
 func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.Echo) []string {
 	var wrong []string
 	for i, c := range cases {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC runs the command of `oc adm must-gather` in an image, together with the programs that the command calls. While gathering, it watches
-// the size of the directory.
+// asOC runs the command that `oc adm must-gather` runs in an image, and requires the programs that this command calls. While data is
+// gathered, it monitors the size of the directory.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
@@ -37,7 +37,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 			e.Spec.Response = &v1.EchoResponse{Body: canary}
 		})
 		createReady(ctx, echo)
-		probe(ctx, echo, "--count=3") // for the logs of the echo servers
+		probe(ctx, echo, "--count=3") // so that the echo servers log requests
 
 		pod := startGatherPod(ctx, namespace)
 		support.EventuallyObject(ctx, k8s, pod).Should(HaveField("Status.ContainerStatuses", ContainElement(
@@ -46,7 +46,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
 
 		folder := GinkgoT().TempDir()
-		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // this uses tar, like oc rsync
+		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // kubectl cp uses tar, like oc rsync
 		files := support.FilesBelow(folder)
 		for path, text := range files {
 			Expect(text).NotTo(ContainSubstring(canary), path)
@@ -67,7 +67,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data and one from which to copy the files.
+// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data, and another one from which the files
+// are copied.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

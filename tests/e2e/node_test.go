@@ -79,7 +79,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// expectNotReady expects that an Echo's phase becomes Warning, with a reason and a part of the message.
+// expectNotReady expects that an Echo's phase becomes Warning, with the given reason and a message that contains the given text.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),
@@ -87,21 +87,21 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until an Echo's status reports these nodes. The reconcile that reports them may be another one than for the
-// pods.
+// eventuallyNodeProblems waits until an Echo's status reports problems of these nodes. The pods and these nodes may be reported by
+// different reconciles.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
-// eventuallyTold waits until an Echo has these node events, and expects that no other events follow.
+// eventuallyTold waits until an Echo has these node events, and expects that no further events follow.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())
 	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectTold expects an Echo to have these node events, each exactly once and in any order.
+// expectTold expects that an Echo has these node events, each exactly once, in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {

@@ -21,7 +21,7 @@ import (
 var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	It("save Echoes, and restore them after they and their namespace are deleted", func(ctx SpecContext) {
 		namespace, folder := namespaces.New(ctx), GinkgoT().TempDir()
-		// run runs commands that are limited to this spec's Echoes.
+		// run runs commands, but limits them to this spec's Echoes.
 		run := func(commands string) {
 			GinkgoHelper()
 			Expect(commands).To(ContainSubstring("--all-namespaces"))
@@ -40,7 +40,7 @@ var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// fullEcho returns an Echo with its own metadata, and with fields that create all kinds of objects.
+// fullEcho returns an Echo with custom metadata, and with the fields that make the operator create objects of all kinds.
 func fullEcho(namespace string) *v1.Echo {
 	return support.Echo(namespace, "full", func(e *v1.Echo) {
 		e.Labels, e.Annotations = map[string]string{"example.com/team": "platform"}, map[string]string{"example.com/note": "a: \"b\"\n"}
@@ -58,7 +58,7 @@ func fullEcho(namespace string) *v1.Echo {
 	})
 }
 
-// loseNamespace deletes a namespace with all its objects, and creates an empty one with the same name.
+// loseNamespace deletes a namespace and all its objects, and creates an empty namespace with the same name.
 func loseNamespace(ctx context.Context, name string) {
 	GinkgoHelper()
 	lost := &corev1.Namespace{}

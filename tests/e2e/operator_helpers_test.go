@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// replicas returns the operator's pods that are not being deleted. The leader is the first.
+// replicas returns the operator's pods that are not being deleted. The leader comes first.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	lease, list := &coordinationv1.Lease{}, &corev1.PodList{}
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
@@ -30,7 +30,7 @@ func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	return found
 }
 
-// awaitLeader waits until a replica of the operator runs and holds the lease, and returns its pod.
+// awaitLeader waits until a replica of the operator is running and holds the lease, and returns this replica's pod.
 func awaitLeader(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	var leader corev1.Pod
@@ -41,7 +41,7 @@ func awaitLeader(ctx context.Context) *corev1.Pod {
 	return &leader
 }
 
-// killOperator kills the leader with SIGKILL. The other replica takes over.
+// killOperator kills the leader with SIGKILL. Another replica then takes over.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
 	killOperatorAfter(ctx, func() {})
@@ -51,13 +51,13 @@ func killOperator(ctx context.Context) {
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
-	// Without this deletion, the next leader would wait 15 s until the killed leader's lease expires.
+	// If the lease were not deleted, the next leader would wait up to 15 s until it expires.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
-// killAfter takes a step, and kills a replica immediately afterwards. Force-deleting the replica's pod is not enough, because the kubelet
-// sends SIGTERM first. If the cluster's processes are not reachable, killAfter only force-deletes the pod.
+// killAfter takes a step, and kills the given replica immediately afterwards. Force-deleting the replica's pod is not enough, because the
+// kubelet sends SIGTERM first. If the cluster's processes are not reachable, killAfter only force-deletes the pod.
 func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
@@ -67,8 +67,8 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process until the kubelet would no longer restart it in the same pod
-	defer func() { _ = process.Signal(syscall.SIGCONT) }() // this fails unless the test failed: the process has ended
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process, so that it does not end before the pod is deleted
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // this returns an error if the process has ended, as expected
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
 }
@@ -86,23 +86,23 @@ func scaleOperator(ctx context.Context, number string) {
 	}
 }
 
-// awaitMetricsServer waits until a replica listens on its metrics port, because kubectl port-forward fails if nothing listens.
+// awaitMetricsServer waits until a replica listens on its metrics port, because kubectl port-forward would otherwise fail.
 func awaitMetricsServer(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, pod.Name).
 		Should(ContainSubstring("Serving metrics server"))
 }
 
-// noteLogErrors records the errors in the operator's logs, except those that the tests cause.
+// noteLogErrors records the errors in the operator's logs, except errors that the tests cause.
 func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
-		"because it is being terminated", // the namespace of a completed test accepts no more events
-		`"error":"namespaces \"e2e-`,     // or the namespace is gone
+		"because it is being terminated", // the namespace of a completed test rejects new events
+		`"error":"namespaces \"e2e-`,     // or the namespace no longer exists
 		"The field spec.replicas is 100",
-		`"name":"explained`,         // the Echoes of the specs about messages
-		`"logger":"leaderelection"`, // another replica was faster, and client-go tries again
-		`"error received after stop sequence was engaged","error":"leader election lost"`, // the leader shuts down gracefully
+		`"name":"explained`,         // the specs about messages create these Echoes
+		`"logger":"leaderelection"`, // another replica was faster, so that client-go retries
+		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully logs this
 	}
 	var text string
 	Eventually(func(ctx context.Context) (err error) { // a replica that is just starting has no log yet

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The time limits from docs/explanation/reliability.md for another replica to take over, plus one second for the kubelet.
+// These are the time limits from docs/explanation/reliability.md for another replica to take over, plus one second for the kubelet.
 const (
 	takeoverInOrder = 6 * time.Second
 	takeoverKilled  = 25 * time.Second
@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. It returns a function that expects two things since then: the Echo has never had the phase Warning, and the
-// condition Available of the operator's Deployment, which OLM reads, has always been True.
+// watchedEcho creates an Echo. It returns a function that expects that since the creation, the Echo has never had the phase Warning, and
+// the operator's Deployment has always been Available, which OLM requires.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")
@@ -105,7 +105,7 @@ func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	}
 }
 
-// available returns the number of a Deployment's available pods, and the status of its condition Available.
+// available returns the number of available pods of a Deployment, and the status of the Deployment's Available condition.
 func available(d *appsv1.Deployment) string {
 	status := corev1.ConditionUnknown
 	for _, condition := range d.Status.Conditions {
@@ -116,7 +116,8 @@ func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d %s", d.Status.AvailableReplicas, status)
 }
 
-// awaitReplicas waits until both replicas are ready and one of them may be evicted. It returns the leader first.
+// awaitReplicas waits until both replicas are ready, and the eviction of one of them is allowed. It returns the leader before the other
+// replica.
 func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
@@ -127,7 +128,7 @@ func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	return &found[0], &found[1]
 }
 
-// awaitBudget waits until the PodDisruptionBudget's status reports a number of healthy replicas, and allows an eviction.
+// awaitBudget waits until the PodDisruptionBudget's status reports the given number of healthy replicas, and allows an eviction.
 func awaitBudget(ctx context.Context, healthy int32) {
 	GinkgoHelper()
 	budget := &policyv1.PodDisruptionBudget{}
@@ -140,7 +141,7 @@ func evict(ctx context.Context, pod *corev1.Pod) error {
 	return k8s.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
 }
 
-// expectWorks expects that the operator carries out a change, and that both replicas are ready again.
+// expectWorks expects that the operator applies a change to an Echo, and that both replicas are ready again.
 func expectWorks(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	edit(ctx, echo, func(spec *v1.EchoSpec) { spec.Replicas = new(int32(3)) })

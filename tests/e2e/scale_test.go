@@ -30,10 +30,10 @@ import (
 const (
 	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is sufficient.
 	many = 2000
-	// manyNamespaces is the number of namespaces that contain these Echoes. For each change of a Deployment, Kubernetes reads all pods in the
-	// Deployment's namespace.
+	// manyNamespaces is the number of namespaces that contain these Echoes. Whenever a Deployment changes, the Kubernetes controllers read
+	// all pods in its namespace.
 	manyNamespaces = 20
-	// manyTimeout limits how long an operation on all of these Echoes may take on a machine with two cores.
+	// manyTimeout limits the duration of an operation on all of these Echoes, even on a machine with two cores.
 	manyTimeout  = 30 * time.Minute
 	manyInterval = 5 * time.Second
 )
@@ -71,7 +71,7 @@ var _ = Describe("the operator with 2,000 Echoes with two pods each", Label("sca
 	}, SpecTimeout(5*manyTimeout))
 })
 
-// createMany creates the Echoes in several namespaces, each with two pods on the first Echo's hollow node.
+// createMany creates the Echoes in several namespaces, each Echo with two pods on the hollow node.
 func createMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	for i := range many {
@@ -81,7 +81,7 @@ func createMany(ctx context.Context, in []string) {
 	}
 }
 
-// annotateMany changes an annotation of all Echoes' pods.
+// annotateMany changes an annotation on the pods of all Echoes.
 func annotateMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"example.org/restarted":"yes"}}}`))
@@ -90,8 +90,8 @@ func annotateMany(ctx context.Context, in []string) {
 	}
 }
 
-// restartWithMany stops all replicas of the operator, starts them again, and waits until one of them has reconciled all Echoes. It returns
-// this replica.
+// restartWithMany stops all replicas of the operator, starts them again, and waits until one replica has reconciled all Echoes. It returns
+// the pod of this replica.
 func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
@@ -131,8 +131,8 @@ func eventuallyManyReady(ctx context.Context, in []string) {
 	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(Equal(many))
 }
 
-// eventuallyCalm waits until no client, including Kubernetes' controllers, writes to the Echoes and their objects. It returns the objects'
-// versions.
+// eventuallyCalm waits until no client, including the Kubernetes controllers, writes to the Echoes or to their objects. It returns the
+// resource versions of these objects.
 func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()
 	var before map[string]string
@@ -145,7 +145,7 @@ func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	return before
 }
 
-// versions returns the versions of the Echoes, of their objects and of their events. Each Echo has one object of each kind.
+// versions returns the resource versions of the Echoes, and of their objects and events. Each Echo has one object of each of these kinds.
 func versions(ctx context.Context, g Gomega, in []string) map[string]string {
 	found := map[string]string{}
 	for _, kind := range []schema.GroupVersionKind{
@@ -169,8 +169,8 @@ func versions(ctx context.Context, g Gomega, in []string) map[string]string {
 	return found
 }
 
-// expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the pod's limit. It reports the
-// memory.
+// expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the pod's limit. It adds the memory
+// usage to the test report.
 func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
@@ -192,7 +192,7 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// peakOf returns the peak memory of a process's container, in bytes. It excludes cached files that other containers read first.
+// peakOf returns the peak memory of a process's container, in bytes. The value excludes cached files that other containers read first.
 func peakOf(pid int) int64 {
 	GinkgoHelper()
 	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))

@@ -49,7 +49,7 @@ func removeViewer(ctx context.Context) {
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
-// forwardDocumented runs the documented port-forward during the test, but on a free port of this machine. It returns the address.
+// forwardDocumented runs the documented port-forward during the test, but uses a free local port. It returns the local address.
 func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))
@@ -60,19 +60,19 @@ func forwardDocumented(ctx context.Context, commands string) string {
 	return forwardedAddress(ctx, Default, session)
 }
 
-// askAt returns the documented commands with the port-forward's address.
+// askAt returns the documented commands with the address of the port-forward.
 func askAt(address, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(ContainSubstring("//localhost:8443/"))
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until a newly granted permission takes effect: the operator caches a denial for ten seconds.
+// eventuallyMay waits until a newly granted permission takes effect, because the operator caches denials for ten seconds.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := realcluster.TryKubectl(ctx, arguments...) // exit code 1 means no
+		output, _ := realcluster.TryKubectl(ctx, arguments...) // kubectl exits with 1 if the answer is no
 		return output
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

@@ -1,4 +1,4 @@
-// Package e2e tests the operator, deployed from its image, on a cluster with real containers. `make e2e` runs the tests.
+// Package e2e tests the operator, which is deployed from its image, on a cluster with real containers. `make e2e` runs the tests.
 package e2e
 
 import (
@@ -21,7 +21,7 @@ const (
 	operatorPods       = "control-plane=controller-manager"
 	// operatorReplicas is the number of operator replicas in the manifests.
 	operatorReplicas = "2"
-	// waitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
+	// waitTimeout is how long kubectl waits. Operations that take seconds on an idle machine can take minutes on a busy one.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -29,7 +29,7 @@ const (
 var k8s client.WithWatch
 
 var (
-	// logErrors contains the errors that operators logged and that the tests did not cause.
+	// logErrors contains the errors that the operator logged, except errors that the tests caused.
 	logErrors  []string
 	namespaces = support.Namespaces{Prefix: "e2e-"}
 )
@@ -40,16 +40,16 @@ func TestE2E(t *testing.T) {
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
-// Each spec starts with all replicas of the operator ready, whatever the previous spec did to them.
+// Each spec starts when all replicas of the operator are ready, regardless of what the previous spec did.
 var _ = BeforeEach(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	awaitLeader(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// The operator must run again before a spec's cleanup, which deletes Echoes.
+// The operator must be running before a spec's cleanup, which deletes Echoes.
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
-// The spec that reads an error in the log may not be the spec that caused it. Therefore, the whole suite fails.
+// The spec that finds an error in the log may not be the spec that caused the error. Therefore, an error in the log fails the whole suite.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)
@@ -64,7 +64,7 @@ var _ = realcluster.ShowAfterFailure(
 	"logs -n "+operatorNamespace+" -l "+operatorPods+" --prefix --tail=50",
 )
 
-// sample is the first sample, and its Echo.
+// sample is the path of the first sample, which contains an Echo.
 const sample = "../../config/samples/v1_echo.yaml"
 
 // applySample applies the sample, waits until its Echo is ready, and deletes it afterwards.

@@ -1,5 +1,5 @@
-// Package gateways examines real gateways with pathcheck. It checks the facts that their own documentation promises, and the facts that
-// their settings change.
+// Package gateways examines real gateways with pathcheck. It checks the facts that each gateway's documentation states, and the facts that
+// its settings change.
 package gateways
 
 import (
@@ -26,34 +26,34 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// clientAddress is the address from which pathcheck sends requests. Gateways send their requests from another address.
+// clientAddress is the source address of pathcheck's requests. Gateways use a different source address for their own requests.
 const clientAddress = "127.0.0.9"
 
 // gateway is a reverse proxy that runs in the foreground.
 type gateway struct {
 	name    string
 	version []string // the command that prints its version
-	// config returns the gateway's configuration with a setting. The setting is empty if there is none. In config and run, LISTEN, HOST and
-	// PORT stand for the address to listen on, ECHO and ECHO_PORT for the address of the echo server, DIR for a directory, and CONFIG for the
-	// configuration file.
+	// config returns the gateway's configuration file with a setting. An empty string means no setting. In config and run, placeholders
+	// stand for the address to listen on (LISTEN, HOST, PORT), the echo server's address (ECHO, ECHO_PORT), a directory (DIR) and the
+	// configuration file (CONFIG).
 	config func(setting string) string
 	run    []string // the command
-	// arguments returns the arguments that a setting adds to the command. The function is nil if no setting adds arguments.
+	// arguments returns the arguments that a setting adds to the command. It is nil if no setting adds arguments.
 	arguments func(setting string) []string
 	facts     []promise
 	turns     []turn
 }
 
-// promise is a fact that a gateway's documentation promises.
+// promise is the value of a fact according to a gateway's documentation.
 type promise struct{ fact, value, source string }
 
-// turn is a setting that changes the values of facts.
+// turn is a setting that changes the values of some facts.
 type turn struct {
 	setting string
-	echo    []string // settings of the echo server
+	echo    []string // the echo server's environment variables
 	groups  string
 	facts   map[string]string
-	spoils  bool // the setting is a mistake for pathcheck to find, which the documentation omits
+	spoils  bool // the setting is a misconfiguration for pathcheck to find, and is not documented
 }
 
 var (
@@ -75,7 +75,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAYS") == "" {
-		os.Exit(0) // make test-gateways and make test-traefik install the gateways
+		os.Exit(0) // make test-gateways and make test-traefik set this variable, and install the gateways
 	}
 	made, err := os.MkdirTemp("", "gateways")
 	if err != nil {
@@ -103,7 +103,7 @@ func startEcho(t *testing.T, environ ...string) string {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // Wait returns an error because the process is killed
+	t.Cleanup(func() { _ = server.Wait() }) // Wait returns an error, because the process is killed
 	reader := bufio.NewReader(stderr)
 	line, err := reader.ReadBytes('\n')
 	var first struct{ Address string }
@@ -113,30 +113,30 @@ func startEcho(t *testing.T, environ ...string) string {
 	if err != nil || first.Address == "" {
 		t.Fatalf("the echo server begins with %q, %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }() // until the server ends
+	go func() { _, _ = io.Copy(io.Discard, reader) }() // runs until the server ends
 	return first.Address
 }
 
 // start starts a gateway with a setting, and returns its URL.
 func (g *gateway) start(t *testing.T, setting string, environ ...string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // one address per gateway: the port is not reserved
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // one address per gateway, because ports are not reserved
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	_ = listener.Close() // it only chooses a port, because no gateway can listen on port 0
+	_ = listener.Close() // the listener only finds a free port, because no gateway can listen on port 0
 	host, port, _ := net.SplitHostPort(address)
 	work, err := os.MkdirTemp(folder, "gateway")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path := work; path != filepath.Dir(folder); path = filepath.Dir(path) {
-		if err := os.Chmod(path, 0o777); err != nil { // some gateways run as other users
+		if err := os.Chmod(path, 0o777); err != nil { // some gateways change to another user
 			t.Fatal(err)
 		}
 	}
-	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some gateways require this ending, and none reject it
+	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some gateways require this extension, and none reject it
 	_, echoPort, _ := net.SplitHostPort(echo)
 	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG",
 		config)
@@ -154,17 +154,17 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 	process := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
 	process.Env = append(os.Environ(), "HOME="+work)
 	process.Stdout, process.Stderr = log, log
-	process.Cancel = func() error { return process.Process.Signal(os.Interrupt) } // so that the gateway stops its own processes
+	process.Cancel = func() error { return process.Process.Signal(os.Interrupt) } // lets the gateway stop its own processes
 	process.WaitDelay = 10 * time.Second
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = process.Wait() }) // Wait returns an error because the process is interrupted
+	t.Cleanup(func() { _ = process.Wait() }) // Wait returns an error, because the process is interrupted
 	await(t, address, log.Name())
 	return "http://" + address
 }
 
-// command returns the command of a gateway with a setting.
+// command returns the command that starts a gateway with a setting.
 func (g *gateway) command(setting string) []string {
 	if g.arguments == nil {
 		return g.run
@@ -172,7 +172,7 @@ func (g *gateway) command(setting string) []string {
 	return slices.Concat(g.run, g.arguments(setting))
 }
 
-// await waits until a gateway listens and has read the address of the echo server.
+// await waits until a gateway is listening and knows the echo server's address.
 func await(t *testing.T, address, log string) {
 	t.Helper()
 	for range 100 {
@@ -211,7 +211,7 @@ func check(t *testing.T, url, groups string, expect ...pathcheck.Expectation) *p
 	return report
 }
 
-// writeReport writes a report as pathcheck prints it, if REPORTS names a directory.
+// writeReport writes a report in pathcheck's output format, if REPORTS specifies a directory.
 func writeReport(t *testing.T, name string, report *pathcheck.Report) {
 	t.Helper()
 	folder := os.Getenv("REPORTS")
@@ -233,7 +233,7 @@ func valueOf(r *pathcheck.Report, name string) string {
 	return "not known"
 }
 
-// versionOf returns the version that a gateway prints.
+// versionOf returns the version that a gateway's command prints.
 func (g *gateway) versionOf(t *testing.T) string {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), g.version[0], g.version[1:]...).CombinedOutput()
@@ -251,7 +251,7 @@ func gateways() []gateway {
 	return []gateway{nginx(), haproxy(), apache(), varnish(), caddy()}
 }
 
-// TestGateways examines each gateway without settings, and with each setting.
+// TestGateways examines each gateway without a setting, and with each of its settings.
 func TestGateways(t *testing.T) {
 	reports := map[string]*pathcheck.Report{}
 	var mutex sync.Mutex

@@ -10,10 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// mistake is a part of an nginx configuration that can be right or wrong.
+// mistake is a directive of the nginx configuration, in a right form and a wrong form.
 type mistake struct{ right, wrong, fact, want string }
 
-// mistakes returns the possible mistakes. proxy_buffering on is not among them, because event streams pass anyway over HTTP/1.1.
+// mistakes returns the mistakes that the test can make. "proxy_buffering on" is not one of them, because over HTTP/1.1, nginx streams
+// events even with this directive.
 func mistakes() []mistake {
 	return []mistake{
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},
@@ -32,8 +33,8 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMisconfigured makes five random mistakes in the configuration of nginx, and examines nginx without knowing which mistakes they are.
-// The report must name all five mistakes, and no others.
+// TestMisconfigured puts five random mistakes into the nginx configuration, and examines nginx without knowing which mistakes were made.
+// The report must identify all five mistakes, and no others.
 func TestMisconfigured(t *testing.T) {
 	if os.Getenv("GATEWAYS") == "traefik" {
 		t.Skip("it is about nginx")

@@ -12,7 +12,7 @@ import (
 
 const document = "../../docs/reference/gateways.md"
 
-// shown returns the facts in the documentation's table.
+// shown returns the names of the facts that the documentation's table contains.
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
 		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.duplicates",
@@ -22,8 +22,8 @@ func shown() []string {
 		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
-// table returns the tables for the documentation. The first shows the facts of each gateway, with one row for facts that have the same
-// values. The second shows the settings that change facts.
+// table returns two tables for the documentation. The first table shows the facts of each gateway; facts that have the same values share a
+// row. The second table shows the settings that change facts.
 func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	return b.String()
 }
 
-// settings returns the table of settings that change facts.
+// settings returns the table of the settings that change facts.
 func settings() string {
 	var b strings.Builder
 	b.WriteString("| gateway | setting | then |\n|---|---|---|\n")
@@ -72,7 +72,7 @@ func settings() string {
 	return b.String()
 }
 
-// code returns the directives of a setting, without the directive that forwards requests.
+// code returns the directives of a setting, except the directive that forwards requests.
 func (t turn) code() string {
 	if t.setting == "" {
 		return "`Cache-Control: max-age=60` of the Echo"
@@ -91,7 +91,7 @@ func (t turn) code() string {
 	return strings.Join(all, ", ")
 }
 
-// cell returns the value of a fact, with all header names.
+// cell returns the value of a fact, including all header names.
 func cell(r *pathcheck.Report, fact string) string {
 	if !strings.HasSuffix(fact, ".added") || valueOf(r, fact) == "none" {
 		return valueOf(r, fact)
@@ -109,8 +109,8 @@ func cell(r *pathcheck.Report, fact string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkTable compares the documentation with the facts of the gateways. If UPDATE is set, it writes the table instead. Other versions of
-// the gateways may behave differently.
+// checkTable compares the documented tables with the facts of the gateways. If UPDATE is set, it updates the documentation instead. The
+// facts may differ in other versions of the gateways.
 func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	t.Helper()
 	if t.Failed() {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// traefik returns Traefik with the file provider. Settings that begin with -- belong to the command line of Traefik. Other settings are
-// middlewares or belong to the service.
+// traefik returns Traefik, configured with the file provider. Settings that begin with -- are command-line arguments of Traefik. Other
+// settings are middlewares, or are part of the service.
 func traefik() gateway {
 	const docs = "https://doc.traefik.io/traefik/v3.6/reference/"
 	return gateway{
-		// This build of Traefik does not know its own version.
+		// This build of Traefik cannot print its own version.
 		name: "Traefik", version: []string{"go", "-C", "../../tools/traefik", "list", "-m", "github.com/traefik/traefik/v3"},
 		run: []string{os.Getenv("TRAEFIK"), "--entryPoints.web.address=LISTEN", "--providers.file.filename=CONFIG",
 			"--global.checkNewVersion=false", "--global.sendAnonymousUsage=false"},
@@ -56,7 +56,7 @@ func traefik() gateway {
 	}
 }
 
-// traefikFile returns the configuration that the file provider reads.
+// traefikFile returns the configuration for the file provider.
 func traefikFile(setting string) string {
 	servers, service, router, middlewares := `servers: [{url: "http://ECHO"}]`, "", "", ""
 	switch {

@@ -1,5 +1,6 @@
 // Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands in
-// docs/how-to/install.md. The specs use throwaway releases of the tree in the test cluster's registry. `make e2e-helm` runs the specs.
+// docs/how-to/install.md. The specs use temporary releases, which are built from the source tree and stored in the test cluster's registry.
+// `make e2e-helm` runs the specs.
 package helm
 
 import (
@@ -18,7 +19,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the page that contains the commands that the specs run. It is part of a release.
+	// installPage is the documentation page that contains the commands that the specs run. The page is part of each release.
 	installPage = "docs/how-to/install.md"
 	definition  = "crd/echoes.example.com"
 )
@@ -27,7 +28,7 @@ func TestHelm(t *testing.T) {
 	realcluster.RunClusterSpecs(t, "Helm", "e2e-helm", 3*time.Minute, 500*time.Millisecond)
 }
 
-// program is the tool set of a Helm version.
+// program is the name of the tool set that contains a version of Helm.
 type program string
 
 const (
@@ -35,8 +36,8 @@ const (
 	helm4 program = "helm4"
 )
 
-// run runs commands with this version of Helm as if a user pasted them into a shell, after the commands that set names in install.md. The
-// commands reach the test cluster's registry under the public name.
+// run runs commands with this Helm version as if a user pasted them into a shell, after the commands in install.md that set names. For
+// these commands, the public registry name refers to the test cluster's registry.
 func (p program) run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	names := realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Names in the commands")
@@ -49,13 +50,13 @@ func installation(version string) string {
 	return ofVersion(realcluster.Documented(version, installPage, "## With Helm"), version)
 }
 
-// takeover returns the documented commands that take over an installation.
+// takeover returns the documented commands that take over an existing installation.
 func (p program) takeover(version string) string {
 	GinkgoHelper()
 	return p.forced(ofVersion(realcluster.Documented(version, installPage, "With `--take-ownership`"), version))
 }
 
-// forced returns commands that also change fields that kubectl manages. Helm 3 changes them automatically.
+// forced returns commands that also overwrite fields that kubectl manages. Helm 3 overwrites these fields automatically.
 func (p program) forced(commands string) string {
 	GinkgoHelper()
 	if p == helm3 {
@@ -64,7 +65,7 @@ func (p program) forced(commands string) string {
 	return realcluster.Changed(commands, " --wait", " --force-conflicts --wait")
 }
 
-// ofVersion returns commands that install a given version instead of the latest one.
+// ofVersion returns commands that install the given version instead of the latest version.
 func ofVersion(commands, version string) string {
 	GinkgoHelper()
 	return realcluster.Changed(commands, "charts/echo-operator ", "charts/echo-operator --version "+version+" ")
@@ -76,14 +77,14 @@ func upgrade(version string) string {
 	return realcluster.Changed(realcluster.Documented(version, installPage, "## Upgrading, with Helm"), "version=1.2.3", "version="+version)
 }
 
-// uninstall follows the documented steps, and expects that they delete all of the operator's objects.
+// uninstall follows the documented steps, and expects them to delete all of the operator's objects.
 func (p program) uninstall(ctx context.Context) {
 	GinkgoHelper()
 	p.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Uninstalling, with Helm"))
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 
-// left returns the operator's objects that still exist.
+// left returns the objects of the operator that still exist.
 func left(ctx context.Context) ([]string, error) {
 	all, err := realcluster.TryKubectl(ctx, "get",
 		"crd,clusterrole,clusterrolebinding,role,rolebinding,namespace,pod,deployment,poddisruptionbudget,service,networkpolicy",
@@ -93,7 +94,7 @@ func left(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// Each container of specs starts without the operator, regardless of the state in which the previous container ended.
+// The operator is not installed when a container of specs starts, regardless of how the previous container ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(6*time.Minute))
@@ -112,7 +113,7 @@ func removeOperator(ctx context.Context) {
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 
-// operator runs kubectl in the operator's namespace.
+// operator runs kubectl commands in the operator's namespace.
 func operator(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
@@ -125,7 +126,7 @@ func awaitOperatorGone(ctx context.Context) {
 	operator(ctx, "wait", "--for=delete", "pod", "-l", "control-plane=controller-manager", realcluster.WaitTimeout)
 }
 
-// sample returns the value at a path in the sample.
+// sample returns the value at a path in the sample Echo.
 func sample(ctx context.Context, path string) (string, error) {
 	return realcluster.TryKubectl(ctx, "get", "-n", "default", "echo/test-echo", "--ignore-not-found", "-o", "jsonpath={"+path+"}")
 }

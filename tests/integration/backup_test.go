@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// unusual contains all characters that must be quoted in JSON and YAML, and characters that kubectl changes or cannot print as YAML.
+// unusual contains all characters that must be quoted in JSON or YAML, and characters that kubectl changes or cannot print as YAML.
 const unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u007f\u0085\u2028\U0001f600\n---\nkind: List\n"
 
 var _ = Describe("a backup of Echoes", func() {
@@ -47,8 +47,8 @@ var _ = Describe("a backup of Echoes", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createSaved creates a ready Echo, an Echo that is being deleted, an Echo with unusual names and texts, and one Echo for each field of the
-// spec.
+// createSaved creates the Echoes to save: a ready Echo, an Echo that is being deleted, an Echo with unusual names and texts, and one Echo
+// for each field of the spec.
 func createSaved(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	createReadyEcho(ctx, support.Echo(namespace, "ready"))
@@ -63,7 +63,8 @@ func createSaved(ctx context.Context, namespace string) {
 	}
 }
 
-// eventuallyRestored waits until a new Echo has the saved Echo's desired state, completes its rollout, and waits until it is Ready.
+// eventuallyRestored waits until a new Echo has the same desired state as the saved Echo, completes its rollout, and waits until the new
+// Echo is Ready.
 func eventuallyRestored(ctx context.Context, c client.Client, saved *v1.Echo) {
 	GinkgoHelper()
 	now, deployment := &v1.Echo{}, &appsv1.Deployment{}

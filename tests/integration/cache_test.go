@@ -18,8 +18,8 @@ import (
 var _ = Describe("the cache of the operator", func() {
 	It("contains the objects that the operator created, and no others", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", support.EveryField, func(e *v1.Echo) {
-			e.Spec.Service, e.Spec.Gateway, e.Spec.TLS = v1.EchoService{}, nil, nil // the cluster has one IP family, and no Gateway API
-			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // these do not exist
+			e.Spec.Service, e.Spec.Gateway, e.Spec.TLS = v1.EchoService{}, nil, nil // the cluster lacks a second IP family and Gateway API
+			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // these objects do not exist
 		}))
 		createPod(ctx, echo, echo.Name)
 		for _, kind := range append(desired.Kinds(), &corev1.Pod{}) {
@@ -27,12 +27,12 @@ var _ = Describe("the cache of the operator", func() {
 			expectOwnFieldsOnly(ctx, own)
 
 			By("creating an object with another label, and then one with the operator's label")
-			whole := kind.DeepCopyObject().(client.Object) // the cache does not contain all fields of pods
+			whole := kind.DeepCopyObject().(client.Object) // because the cache does not contain all fields of pods
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
 			Expect(k8s.Create(ctx, labeled)).To(Succeed())
-			eventuallyCached(ctx, echo.Namespace, "labeled", kind) // the watch receives both, in order
+			eventuallyCached(ctx, echo.Namespace, "labeled", kind) // the watch receives both objects, in order
 			err := underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(foreign), kind)
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%T: %v", kind, err)
 		}
@@ -56,11 +56,10 @@ var _ = Describe("the cache of the operator", func() {
 	})
 })
 
-// expectOwnFieldsOnly expects that the cache contains the fields that the operator applied to an object, and no fields that other clients
-// set.
+// expectOwnFieldsOnly expects that the cached object contains the fields that the operator applied, but no fields that other clients set.
 func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 	GinkgoHelper()
-	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create it
+	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create the pods
 		Expect(cached.GetManagedFields()).To(BeEmpty())
 		return
 	}
@@ -90,7 +89,7 @@ func copyOf(object client.Object, name, manager string) client.Object {
 	other.SetOwnerReferences(nil)
 	other.SetLabels(map[string]string{"app.kubernetes.io/managed-by": manager})
 	if service, ok := other.(*corev1.Service); ok {
-		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil // the API server assigns new ones
+		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil // the API server assigns new addresses
 	}
 	return other
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// No operator runs, so that only the tests change objects. At first, the API server does not serve the kind Echo.
+// No operator is running, so that only the tests change objects. At first, the API server does not serve the kind Echo.
 var _ = Describe("the commands of the program", Ordered, func() {
 	var server *envtest.Environment
 	var admin string
@@ -133,7 +133,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		echo := support.Echo("default", "life", func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "secret-1"}} })
 		Expect(c.Create(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  ADDED    default/life  0/2 ready\n`))
-		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // both watches have started
+		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // both watches have started now
 
 		echo.Status.Phase = v1.PhasePending
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
@@ -210,7 +210,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 				Expect(line).To(HavePrefix("ERROR    "))
 			}
 
-			p.refuse() // the program must exit immediately, even while it waits to retry
+			p.refuse() // the program must exit immediately, even if it is waiting to retry
 			Eventually(session.Err).Should(gbytes.Say("refused"))
 			session.Terminate()
 			Eventually(session, 10*time.Second).Should(gexec.Exit(0))

@@ -55,14 +55,14 @@ func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.No
 		Succeed())
 }
 
-// blockDeletion delays the removal of a pod that is deleted, as the kubelet does until the containers have stopped.
+// blockDeletion delays the removal of a pod that is being deleted, as the kubelet does until all containers have stopped.
 func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
 }
 
-// expectNoRequest waits until the operator has nothing left to do for a pod with a companion, and expects that three more reconciles send
-// no requests.
+// expectNoRequest waits until the operator has nothing left to do for a pod that has a companion, and expects that three more reconciles
+// send no requests.
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	requests := &atomic.Int64{}
@@ -90,7 +90,7 @@ func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace str
 	return list.Items
 }
 
-// eventuallyOne waits until a pod's namespace contains exactly one companion, which belongs to the pod.
+// eventuallyOne waits until a pod's namespace contains exactly one companion, and this companion belongs to the pod.
 func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var all []corev1.Pod
@@ -103,7 +103,7 @@ func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *cor
 	return &all[0]
 }
 
-// eventuallyAnother waits until a companion is replaced.
+// eventuallyAnother waits until a new companion replaces a companion.
 func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var next *corev1.Pod
@@ -115,7 +115,7 @@ func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod
 	return next
 }
 
-// expectCompanions waits until an Echo's status contains a number of companions.
+// expectCompanions waits until an Echo's status reports the given number of companions.
 func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(count)))

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// The operator's cache does not contain such a companion.
+// The operator's cache does not contain companions whose labels were removed.
 var _ = Describe("a companion whose labels another client removed", func() {
 	removeLabels := func(ctx context.Context, companion *corev1.Pod) {
 		GinkgoHelper()

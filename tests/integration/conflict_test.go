@@ -79,7 +79,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // to reconcile before the operator's next periodic check
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // triggers a reconcile before the operator's next periodic check
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 })

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
-// opened returns the parts of an Echo that may be less safe, or reached in another way, after the Echo passed through the form.
+// opened returns the parts of an Echo that may be less secure, or reachable in another way, after the Echo passed through the form.
 func (m *made) opened(after *made) []string {
 	GinkgoHelper()
 	var problems []string
@@ -45,7 +45,7 @@ func (m *made) opened(after *made) []string {
 	return problems
 }
 
-// lost returns the fields of the spec that the form changed so that the Echo's objects changed.
+// lost returns the fields of the spec that the form changed in a way that also changes the Echo's objects.
 func (m *made) lost(after *made) []string {
 	GinkgoHelper()
 	var lost []string
@@ -65,17 +65,17 @@ func (m *made) lost(after *made) []string {
 	return lost
 }
 
-// exposure returns the processes that an Echo runs, and how clients reach them.
+// exposure returns the processes that an Echo runs, and the objects through which clients reach them.
 func (m *made) exposure() map[string]any {
 	exposure := map[string]any{"replicas": m.echo.Spec.DesiredReplicas()}
 	for kind, object := range m.objects {
 		switch kind {
 		case "Deployment":
 			exposure["image"], exposure["ports"] = m.container()["image"], m.container()["ports"]
-		case "NetworkPolicy": // the specs compare the visitors that it admits
+		case "NetworkPolicy": // the specs compare the visitors that the policy admits
 		case "Service", "Ingress", "HTTPRoute", "GRPCRoute", "BackendTLSPolicy", "PodDisruptionBudget":
 			exposure[kind] = object.Object["spec"]
-		default: // the CronJob of a check: its pods follow the placement of the echo pods
+		default: // the CronJob of a check, whose pods have the same placement as the echo pods
 			schedule, _, _ := unstructured.NestedString(object.Object, "spec", "schedule")
 			pods, _, _ := unstructured.NestedSlice(object.Object, "spec", "jobTemplate", "spec", "template", "spec", "containers")
 			exposure[kind] = []any{schedule, pods[0].(map[string]any)["args"]}
@@ -91,7 +91,7 @@ func (m *made) pod() map[string]any {
 
 func (m *made) container() map[string]any { return m.pod()["containers"].([]any)[0].(map[string]any) }
 
-// security returns the security contexts of the pods.
+// security returns the security contexts in the pod templates.
 func (m *made) security() map[string]map[string]any {
 	ofPod, _ := m.pod()["securityContext"].(map[string]any)
 	ofContainer, _ := m.container()["securityContext"].(map[string]any)
@@ -100,12 +100,12 @@ func (m *made) security() map[string]map[string]any {
 
 // visitor is a pod that connects to an echo server.
 type visitor struct {
-	own            bool // whether the visitor is in the Echo's namespace
+	own            bool // the visitor is in the Echo's namespace
 	pod, namespace labels.Set
 	address        netip.Addr
 }
 
-// anyVisitor returns a visitor that the peers in random policies may select.
+// anyVisitor returns a random visitor, which the peers in random policies may select.
 func anyVisitor(random *rand.Rand) visitor {
 	set := func() labels.Set {
 		set := labels.Set{}
@@ -123,7 +123,7 @@ func anyVisitor(random *rand.Rand) visitor {
 	return v
 }
 
-// policy returns an Echo's NetworkPolicy, or nil if it has none.
+// policy returns an Echo's NetworkPolicy, or nil if the Echo has none.
 func (m *made) policy() *networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	if m.objects["NetworkPolicy"] == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm returns the fields in which the console's form can lose a value set in the YAML view, with the row in
+// lostInForm returns the fields for which the console's form can lose a value that was set in the YAML view, with the relevant row in
 // docs/reference/console.md.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
@@ -72,7 +72,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 			if before != nil {
 				valid++
 			}
-			if after == nil { // the API server reports why it rejected the spec
+			if after == nil { // the API server has reported why it rejected the spec
 				continue
 			}
 			if !hasEmptyLabel(spec["networkPolicy"]) {
@@ -131,7 +131,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	)
 })
 
-// drawExposed draws a spec that often has a NetworkPolicy, and that does not disable any object through which clients reach the echo
+// drawExposed draws a random spec, which often has a NetworkPolicy, and never disables an object through which clients reach the echo
 // servers.
 func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	spec := specs.Draw(t, schema, 5)
@@ -146,8 +146,8 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value contains an empty text. The form loses a label with an empty value, so that the peer selects other
-// clients. docs/reference/console.md documents this.
+// hasEmptyLabel reports whether a value contains an empty string. The form drops a label that has an empty value, so that the peer then
+// selects other clients. docs/reference/console.md documents this.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -164,24 +164,24 @@ func hasEmptyLabel(value any) bool {
 	return false
 }
 
-// passForm returns the objects of a spec before and after it passes through the form, or nil if the API server rejects it.
+// passForm returns the objects for a spec before and after the spec passes through the form, or nil if the API server rejects the spec.
 func passForm(ctx context.Context, schema, spec map[string]any) (before, after *made) {
 	GinkgoHelper()
 	object := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo", "metadata": map[string]any{"name": "form"}, "spec": spec}
 	if before = makeEcho(ctx, object); before == nil {
 		return nil, nil
 	}
-	sample := map[string]any{"spec": map[string]any{"replicas": int64(2)}} // the console starts with the first example
+	sample := map[string]any{"spec": map[string]any{"replicas": int64(2)}} // the console's form starts with the first example
 	return before, makeEcho(ctx, consoleform.Posted(schema, object, sample))
 }
 
-// made is an Echo as the API server stores it, with the objects that the operator creates for it.
+// made contains an Echo as the API server stores it, and the objects that the operator creates for this Echo.
 type made struct {
 	echo    *v1.Echo
 	objects map[string]*unstructured.Unstructured
 }
 
-// makeEcho returns the objects of an Echo, or nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
+// makeEcho returns an Echo with its objects, or nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
 func makeEcho(ctx context.Context, object map[string]any) *made {
 	GinkgoHelper()
 	stored := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}

@@ -34,7 +34,7 @@ var _ = Describe("the OpenShift console", func() {
 	DescribeTable("posts a form with one filled-in field, which is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
 		examples, err := shipped().Examples()
 		Expect(err).NotTo(HaveOccurred())
-		sample := examples[0].Object // the console starts with the first one
+		sample := examples[0].Object // the console's form starts with the first example
 		echo := support.Echo("", "")
 		fillIn(&echo.Spec)
 		data := runtime.DeepCopyJSON(sample)
@@ -66,7 +66,7 @@ var _ = Describe("the OpenShift console", func() {
 			case slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:booleanSwitch"):
 				Expect(canSwitch(d.Path, true)).To(Succeed(), d.Path)
 				Expect(canSwitch(d.Path, false)).To(Succeed(), d.Path)
-			default: // the form has a checkbox
+			default: // the form shows a checkbox
 				Expect(canSwitch(d.Path, true)).NotTo(Succeed(), d.Path)
 				boxes = append(boxes, d.Path)
 			}
@@ -75,7 +75,7 @@ var _ = Describe("the OpenShift console", func() {
 	})
 })
 
-// schemaOfEcho returns the schema from the bundle's CustomResourceDefinition without the status, as the form uses it.
+// schemaOfEcho returns the schema in the bundle's CustomResourceDefinition, without the status, because the form omits the status.
 func schemaOfEcho() map[string]any {
 	GinkgoHelper()
 	crd := manifest("../bundle/manifests/example.com_echoes.yaml", &apiextensionsv1.CustomResourceDefinition{})
@@ -84,7 +84,7 @@ func schemaOfEcho() map[string]any {
 	return schema
 }
 
-// switchField sets the field at a descriptor's path. A list in the path has one element.
+// switchField sets the boolean field at a descriptor's path. Each list in the path has one element.
 func switchField(object map[string]any, path string, on bool) {
 	name, inside, nested := strings.Cut(path, ".")
 	if !nested {
@@ -101,7 +101,7 @@ func switchField(object map[string]any, path string, on bool) {
 	switchField(object[name].(map[string]any), inside, on)
 }
 
-// asMap returns a value in its JSON form.
+// asMap converts a value to its JSON form.
 func asMap(value any) map[string]any {
 	GinkgoHelper()
 	text, err := json.Marshal(value)
@@ -111,7 +111,7 @@ func asMap(value any) map[string]any {
 	return object
 }
 
-// overlay sets the fields of one object in another object.
+// overlay copies the fields of one object into another object.
 func overlay(object, fields map[string]any) {
 	for name, value := range fields {
 		inside, isObject := value.(map[string]any)

@@ -20,20 +20,20 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// What the operator may cost, in counts, because times depend on the machine (make benchmark).
+// These constants limit the operator's work in counts instead of times, because times depend on the machine (make benchmark).
 const (
 	manyEchoes = 100
-	// writesOfOne counts the finalizer, the Service, the Deployment and the status of a new Echo with one replica. The event makes five
-	// requests.
+	// writesOfOne counts the finalizer, the Service, the Deployment and the status of a new Echo with one replica. The event is the fifth
+	// request.
 	writesOfOne = 4
 	// writesOfTwo also counts the PodDisruptionBudget of an Echo with two replicas.
 	writesOfTwo = writesOfOne + 1
-	// otherWatches counts the watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
+	// otherWatches is the number of watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
-	// maxStartRequests counts the requests of a starting process, besides watches: discovery, the permissions that it checks, and two
-	// reviews of the test's token.
+	// maxStartRequests limits the requests of a starting process, except watches: discovery, permission checks, and two reviews of the
+	// test's token.
 	maxStartRequests = 9
-	// maxAllocations limits the allocations of a reconcile that changes nothing.
+	// maxAllocations limits the number of allocations in a reconcile that changes nothing.
 	maxAllocations = 500
 )
 
@@ -75,7 +75,7 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(restarted.total()).To(BeNumerically("<=", first.total()+1), "requests at a start with Echoes, and without")
 		watches := otherWatches + len(desired.Kinds())
 		limit := maxStartRequests + watches
-		if minorVersion(server.Config) < 34 { // it does not stream lists: each watch is rejected, and then lists
+		if minorVersion(server.Config) < 34 { // without streamed lists, each watch is rejected and followed by a list
 			limit += 2 * watches
 		}
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
@@ -90,9 +90,9 @@ var _ = Describe("what an Echo costs", func() {
 			if err != nil {
 				Fail(err.Error())
 			}
-			skipped = answer.RequeueAfter < time.Minute // it waits for the cache, and not for the end of the rollout
+			skipped = answer.RequeueAfter < time.Minute // the reconciler waits for the cache, and not for the end of the rollout
 		}
-		// Everything else in the process is counted, too: only a few reconciles in a row have a chance of running alone.
+		// Allocations of other goroutines are counted, too, so that only a short series of reconciles has a chance of running undisturbed.
 		Eventually(func(g Gomega) {
 			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())
@@ -110,12 +110,12 @@ func minorVersion(config *rest.Config) int {
 	return minor
 }
 
-// requestCounts are a process's requests to the API server, and its reconciles of Echoes.
+// requestCounts contains the number of requests that a process sent to the API server, and its number of Echo reconciles.
 type requestCounts struct{ gets, posts, patches, refused, reconciles float64 }
 
 func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }
 
-// quiet returns the counts once they have not changed for a second.
+// quiet waits until the counts have not changed for one second, and returns them.
 func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	GinkgoHelper()
 	last, since := requestCounts{}, time.Now()
@@ -128,7 +128,7 @@ func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	return last
 }
 
-// requestsOf reads the counts from metrics. They are zero until the process serves metrics.
+// requestsOf reads the counts from metrics. All counts are zero until the process serves metrics.
 func requestsOf(ctx context.Context, url, token string) requestCounts {
 	var page string
 	Eventually(func(g Gomega) {

@@ -14,16 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// installDefinitions creates the definitions that files contain.
+// installDefinitions creates the CustomResourceDefinitions in the given files.
 func installDefinitions(config *rest.Config, files []string) {
 	GinkgoHelper()
 	_, err := envtest.InstallCRDs(config, definitionsIn(files))
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// uninstallDefinitions deletes definitions, and waits until they are gone. Objects that are installed earlier would be deleted with them.
-// API servers before 1.35 take a minute longer if an object is applied again while they delete all objects: they check for a minute before
-// they delete again.
+// uninstallDefinitions deletes CustomResourceDefinitions, and waits until they are gone. The caller must wait, because objects that are
+// created earlier would be deleted together with the definitions. If an object is applied again while API servers before 1.35 delete all
+// objects, the deletion takes one minute longer, because these servers then check for a minute before they delete again.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failing responds with an error to requests that discover Gateway API, while discovery is broken.
+// failing responds with errors to discovery requests for Gateway API while discovery is set to broken.
 type failing struct {
 	http.RoundTripper
 	broken *atomic.Bool
@@ -37,7 +37,7 @@ func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(request)
 }
 
-// These specs run in this order. Two replicas run while APIs that an Echo requires are installed and deleted.
+// The order of these specs matters. Two replicas are running while APIs that an Echo requires are installed and deleted.
 var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 	const namespace = "discovered"
 	var server *envtest.Environment
@@ -50,8 +50,8 @@ var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 		}
 		return counts
 	}
-	// expectEnds expects that each replica has ended the given number of times, that no replica ends again, and that the replicas did not end
-	// together.
+	// expectEnds expects that each replica has exited the given number of times, that no replica exits again, and that the replicas did not
+	// exit at the same time.
 	expectEnds := func(ctx context.Context, count int) {
 		GinkgoHelper()
 		Eventually(ends).WithContext(ctx).WithTimeout(time.Minute).Should(Equal([2]int{count, count}))

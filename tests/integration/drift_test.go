@@ -146,7 +146,7 @@ func ingressEntry(name string, change func(*networkingv1.Ingress)) TableEntry {
 	return Entry("Ingress: "+name, &networkingv1.Ingress{}, func(o client.Object) { change(o.(*networkingv1.Ingress)) })
 }
 
-// metadataAndSpec returns the labels, the annotations and the spec of a child.
+// metadataAndSpec returns the labels, the annotations and the spec of an Echo's child.
 func metadataAndSpec(child client.Object) []any {
 	return []any{child.GetLabels(), child.GetAnnotations(), asMap(child)["spec"]}
 }
@@ -217,7 +217,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	Expect(versions()).To(Equal(before))
 }
 
-// refusingClient returns a client that reads from the manager's cache. It counts all other requests instead of sending them.
+// refusingClient returns a client that reads from the manager's cache. The client counts all other requests instead of sending them.
 func refusingClient(requests *atomic.Int64) client.Client {
 	GinkgoHelper()
 	refused := rest.CopyConfig(cluster)

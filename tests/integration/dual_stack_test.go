@@ -39,7 +39,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		echo.Spec.Service.IPFamilyPolicy, echo.Spec.Service.IPFamilies = policy, families
 		Expect(admin.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
 	}
-	// eventually waits until an Echo's Service has a policy and IP families, and the Echo reports no problem.
+	// eventually waits until an Echo's Service has the given IP family policy and IP families, and the Echo reports no problem.
 	eventually := func(ctx context.Context, echo *v1.Echo, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) *corev1.Service {
 		GinkgoHelper()
 		service := &corev1.Service{}
@@ -97,7 +97,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		refused := admin.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 		Expect(refused).To(HaveOccurred())
 
-		before := deployment.DeepCopy() // as Kubernetes' controllers do
+		before := deployment.DeepCopy() // report the error as Kubernetes' controllers do
 		deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
 			Reason: "FailedCreate", Message: refused.Error()}}
 		Expect(admin.Status().Patch(ctx, deployment, client.MergeFrom(before))).To(Succeed())

@@ -17,14 +17,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// allowMetrics grants the service account "scraper" in the namespace default the permissions to read metrics.
+// allowMetrics grants the service account "scraper" in the default namespace the permission to read metrics.
 func allowMetrics(ctx context.Context, c client.Client) {
 	GinkgoHelper()
 	rules := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
 	Expect(controlplane.Grant(ctx, c, "system:serviceaccount:default:scraper", "", rules)).To(Succeed())
 }
 
-// tokenOf returns a token for a service account, which it creates if necessary.
+// tokenOf returns a token for a service account, and creates this account if necessary.
 func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name string) string {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
@@ -48,7 +48,7 @@ func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, 
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
-		DisableKeepAlives: true, DisableCompression: true}} // compression uses almost 1 MiB, which would affect the memory test
+		DisableKeepAlives: true, DisableCompression: true}} // compression would use almost 1 MiB, and thus affect the memory test
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// field is a field of the spec with two values.
+// field is a field of the spec with two different values.
 type field struct {
 	name     string
 	one, two func(*v1.EchoSpec)
@@ -177,8 +177,8 @@ func placementFields() []field {
 	}
 }
 
-// fieldsWithOtherTests returns fields whose objects have separate tests. These objects have other names, or an API that this cluster does
-// not serve.
+// fieldsWithOtherTests returns the fields whose objects have separate tests. These objects have different names, or kinds that this cluster
+// does not serve.
 func fieldsWithOtherTests() []field {
 	return []field{
 		{"paused", func(s *v1.EchoSpec) { s.Paused = true }, func(s *v1.EchoSpec) { s.Paused = false }},
@@ -240,7 +240,7 @@ var _ = Describe("a field of the spec", func() {
 	})
 })
 
-// childrenAsYAML returns an Echo's children without the fields that differ in each object.
+// childrenAsYAML returns an Echo's children as YAML, without the fields that differ in each object.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
 	for _, kind := range desired.Kinds() {
@@ -251,7 +251,7 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 		}
 		g.Expect(err).NotTo(HaveOccurred())
 		if object.GetDeletionTimestamp() != nil {
-			continue // being deleted; the tests have no garbage collector to complete the deletion
+			continue // the object is being deleted, and the tests have no garbage collector to complete the deletion
 		}
 		text, err := json.Marshal(object)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -275,7 +275,8 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	return string(text)
 }
 
-// dropEmpty removes empty maps from a tree. The API server keeps maps that were created empty, and removes maps that became empty.
+// dropEmpty removes empty maps from a tree. The API server keeps maps that were empty when they were created, and removes maps that become
+// empty later.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

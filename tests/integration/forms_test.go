@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("the form of a value", func() {
-	// These are the longest names and keys that Kubernetes accepts.
+	// These names and keys have the maximum length that Kubernetes allows.
 	longLabel := strings.Repeat("a", 63)
 	longName := strings.Repeat(longLabel+".", 3) + strings.Repeat("z", 61)
 	longKey := longName + "/" + strings.Repeat("A", 63)
@@ -78,7 +78,7 @@ var _ = Describe("the form of a value", func() {
 		}),
 	)
 
-	// A stored object that cannot be decoded would stop the operator in all namespaces.
+	// If an object that cannot be decoded were stored, the operator would stop in all namespaces.
 	DescribeTable("is rejected if the operator cannot decode it", func(ctx SpecContext, spec string) {
 		command := kubectlCommand(ctx, "create", "--dry-run=server", "-f", "-")
 		command.Stdin = strings.NewReader(echoManifest("default", "hostile", spec))

@@ -25,7 +25,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// These specs run in this order. Gateway API is missing at first. It is then installed, used, deleted, and installed again.
+// The order of these specs matters. At first, Gateway API is not installed. Gateway API is then installed, used, deleted, and installed
+// again.
 var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
@@ -60,9 +61,9 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
-		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to restart
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to restart first
 	}
-	// say writes the status of an Echo's HTTPRoute as the Gateway controller does.
+	// say sets the status of an Echo's HTTPRoute as a Gateway controller does.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
 		GinkgoHelper()
 		route := &gatewayv1.HTTPRoute{}
@@ -229,7 +230,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		most := 1
-		if minorVersion(server.Config) < 35 { // as in uninstallDefinitions: one kind may disappear a minute after the others
+		if minorVersion(server.Config) < 35 { // one kind may disappear one minute after the others; see uninstallDefinitions
 			most = 2
 		}
 		run.expectStarts(ctx, most, func() {

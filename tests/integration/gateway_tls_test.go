@@ -38,7 +38,7 @@ var _ = It("a policy for TLS between a Gateway and the pods is managed like othe
 		HaveField("Status.Message", HavePrefix("The BackendTLSPolicy secure already exists, was not created for this Echo")))
 
 	Expect(admin.Delete(ctx, foreign)).To(Succeed())
-	// to reconcile before the operator's next periodic check
+	// triggers a reconcile before the operator's next periodic check
 	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)))).To(Succeed())
 	policy := named(&gatewayv1.BackendTLSPolicy{}, echo)
 	support.EventuallyObject(ctx, admin, policy).Should(HaveField("Spec.Validation.Hostname", BeEquivalentTo("secure.example.com")))

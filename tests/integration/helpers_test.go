@@ -24,7 +24,7 @@ func get[T client.Object](ctx context.Context, g Gomega, namespace, name string,
 	return object
 }
 
-// named sets an object's namespace and name to those of another object, such as its Echo.
+// named gives an object the namespace and the name of another object, such as its Echo.
 func named[T client.Object](object T, other client.Object) T {
 	object.SetNamespace(other.GetNamespace())
 	object.SetName(other.GetName())
@@ -84,7 +84,7 @@ func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// patchStatus changes an object's status as the responsible Kubernetes component does.
+// patchStatus changes an object's status as the Kubernetes component that is responsible for it does.
 func patchStatus[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
@@ -93,7 +93,7 @@ func patchStatus[T client.Object](ctx context.Context, object T, change func(T))
 	Expect(k8s.Status().Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 }
 
-// haveCondition matches an Echo with a condition for its current generation. A nil reason matches all reasons.
+// haveCondition matches an Echo that has the given condition for its current generation. A nil reason matches all reasons.
 func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
 	desired := "for any reason"
 	if reason != nil {
@@ -105,13 +105,13 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason)
 	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+desired)
 }
 
-// expectEvents waits until an object's events have these reasons, in order.
+// expectEvents waits until an object's events have exactly these reasons, in order.
 func expectEvents(ctx context.Context, object client.Object, reasons ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) []string { return eventReasons(ctx, g, object) }).WithContext(ctx).Should(Equal(reasons))
 }
 
-// eventReasons returns the reasons of an object's events, in order. It repeats the reason of an event series.
+// eventReasons returns the reasons of an object's events, in order. For an event series, the reason is repeated.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, e := range support.EventsOf(ctx, g, k8s, object) {

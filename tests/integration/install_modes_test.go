@@ -72,8 +72,8 @@ type operatorAccount struct {
 	client     client.Client
 }
 
-// addOperator creates the operator's user with the permissions that OLM would grant: its role in the watched namespaces or in all
-// namespaces, the roles for nodes and for reviews, and the role for its lease in its own namespace.
+// addOperator creates the operator's user with the permissions that OLM would grant: the operator's role in the watched namespaces or in
+// all namespaces, the roles for nodes and for reviews, and the role for the lease in its own namespace.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)
@@ -97,7 +97,7 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	return account
 }
 
-// expectReconciled expects that the Echo in each namespace becomes Ready when its Deployment is rolled out.
+// expectReconciled expects that the Echo in each namespace becomes Ready after its Deployment is rolled out.
 func expectReconciled(ctx context.Context, admin client.Client, namespaces []string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {
@@ -112,7 +112,7 @@ func expectReconciled(ctx context.Context, admin client.Client, namespaces []str
 	}
 }
 
-// expectIgnored expects that the operator does not change an Echo, and lacks the permissions to do so.
+// expectIgnored expects that the operator does not change an Echo, and has no permission to do so.
 func expectIgnored(ctx context.Context, admin, operator client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	Consistently(func(g Gomega) {

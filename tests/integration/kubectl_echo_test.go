@@ -192,7 +192,7 @@ Echo/web +2/2 +Ready +\S+
 	It("sends requests to the ready pods through the API server and the kubelet, if permitted", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
-		createPod(ctx, echo, "web-3") // the pod is pending
+		createPod(ctx, echo, "web-3") // this pod is pending
 		serveKubelet(ctx, node)
 		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
 		Expect(stdout).To(
@@ -225,7 +225,7 @@ Echo/web +2/2 +Ready +\S+
 	})
 })
 
-// adopt creates an Echo's ReplicaSet, and makes it the owner of the Echo's pods.
+// adopt creates an Echo's ReplicaSet, and sets it as the owner of the Echo's pods.
 func adopt(ctx SpecContext, echo *v1.Echo) {
 	GinkgoHelper()
 	deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -240,11 +240,11 @@ func adopt(ctx SpecContext, echo *v1.Echo) {
 	}
 }
 
-// serveKubelet serves the port-forward part of a node's kubelet. The pods respond with their names.
+// serveKubelet serves the part of a node's kubelet API that port-forwarding uses. The pods respond with their own names.
 func serveKubelet(ctx SpecContext, node *corev1.Node) {
 	GinkgoHelper()
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := path.Base(r.URL.Path) // the name of the pod
+		name := path.Base(r.URL.Path) // the pod's name
 		pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"pod": %q}`, name) }))
 		defer pod.Close()
 		support.ForwardPort(w, r, pod.Listener.Addr().String())

@@ -67,7 +67,7 @@ var _ = Describe("kubectl", func() {
 	})
 })
 
-// expectMet expects that kubectl wait succeeds for an Echo's conditions.
+// expectMet expects that kubectl wait succeeds for the given conditions of an Echo.
 func expectMet(ctx context.Context, echo *v1.Echo, conditions ...string) {
 	GinkgoHelper()
 	for _, condition := range conditions {
@@ -83,7 +83,7 @@ type openAPISchema struct {
 	Items       *openAPISchema
 }
 
-// field returns the schema of a field.
+// field returns the schema of the field at a path.
 func (s openAPISchema) field(path []string) openAPISchema {
 	for _, name := range path {
 		for s.Items != nil {
@@ -94,7 +94,7 @@ func (s openAPISchema) field(path []string) openAPISchema {
 	return s
 }
 
-// fieldPaths returns the paths of all fields in an API type, without the fields of Kubernetes' types.
+// fieldPaths returns the paths of all fields in an API type, except fields inside Kubernetes types.
 func fieldPaths(t reflect.Type, parents ...string) (all [][]string) {
 	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, t.Kind()) {
 		t = t.Elem()

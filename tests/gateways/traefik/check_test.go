@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// period is the interval between two runs of the check. patience is the maximum time until the status and Prometheus have the result: the
-// time until the next run, the run itself, and the time until the next scrape.
+// period is the interval between two scheduled runs of the check. patience is the maximum time until both the status and Prometheus have
+// the result: the wait for the next run, the run itself, and the wait for the next scrape.
 const (
 	period   = 2 * time.Minute
 	patience = period + 3*time.Minute
@@ -34,7 +34,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		trust(ctx, namespace, "gateway", traefik.authority)
 		traefik.apply(ctx, "gateway.yaml")
 		traefik.run(ctx)
-		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it discovers PodMonitors at startup
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // PodMonitors are discovered at startup
 		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	}, NodeTimeout(15*time.Minute))
 
@@ -84,7 +84,7 @@ func expectCheck(ctx context.Context, namespace string, result v1.CheckResult, m
 		HaveField("Status.Checks", ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
-// reasons returns the reasons of a namespace's events.
+// reasons returns the reasons of the events in a namespace.
 func reasons(ctx context.Context, namespace string) ([]string, error) {
 	list := &eventsv1.EventList{}
 	err := k8s.List(ctx, list, client.InNamespace(namespace))

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and returns the report. Traefik reads a new route a few seconds after the
-// route was created.
+// examine runs pathcheck in pods until the URL leads to an Echo, and then returns the report. Traefik applies a new route a few seconds
+// after the route's creation.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
 	var report *pathcheck.Report
@@ -28,7 +28,7 @@ func examine(ctx context.Context, namespace, url string, arguments ...string) *p
 	return report
 }
 
-// runPathcheck runs pathcheck in a pod that trusts the authority in the ConfigMap "gateway" of its namespace.
+// runPathcheck runs pathcheck in a pod that trusts the certificate authority in its namespace's ConfigMap "gateway".
 func runPathcheck(ctx context.Context, g Gomega, namespace, url string, arguments ...string) *pathcheck.Report {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pathcheck-"},
@@ -71,5 +71,5 @@ func facts(report *pathcheck.Report) map[string]string {
 	return all
 }
 
-// overHTTP returns an Echo's URL over HTTP.
+// overHTTP converts an Echo's HTTPS URL to HTTP.
 func overHTTP(url string) string { return strings.Replace(url, "https://", "http://", 1) }

@@ -24,8 +24,8 @@ type gateway struct {
 	authority string
 }
 
-// standardCRDs returns the directory with the CustomResourceDefinitions of Gateway API's standard channel, in the version that Traefik
-// implements.
+// standardCRDs returns the directory that contains the CustomResourceDefinitions of Gateway API's standard channel, in the version that
+// Traefik implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(support.ModuleFolder(ctx, "tools/traefik", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
@@ -53,7 +53,7 @@ func removeAll(ctx context.Context) {
 	}
 }
 
-// newGateway creates the Services of a Traefik instance, and the certificate that Traefik presents.
+// newGateway creates a Traefik instance's Services, and the certificate that Traefik presents.
 func newGateway(ctx context.Context) gateway {
 	GinkgoHelper()
 	g := gateway{namespace: namespaces.New(ctx)}
@@ -89,7 +89,7 @@ func (g gateway) apply(ctx context.Context, file string) {
 	realcluster.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
 }
 
-// run runs Traefik with additional arguments, and waits until no other instance runs.
+// run starts Traefik with additional arguments, and waits until no earlier instance is running.
 func (g gateway) run(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
 	g.apply(ctx, "traefik.yaml")
@@ -100,7 +100,7 @@ func (g gateway) run(ctx context.Context, arguments ...string) {
 	realcluster.Kubectl(ctx, "rollout", "status", "-n", g.namespace, "deployment/traefik", waitTimeout)
 }
 
-// trust stores a certificate in a ConfigMap as an authority.
+// trust stores a certificate in a ConfigMap, so that pods can trust it as a certificate authority.
 func trust(ctx context.Context, namespace, name, authority string) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx,

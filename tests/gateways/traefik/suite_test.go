@@ -1,5 +1,5 @@
-// Package traefik tests Echoes behind a real gateway: Traefik, as the controller of Gateways and Ingresses on the test cluster. Pods
-// examine Traefik with pathcheck. `make e2e-gateways` runs the tests.
+// Package traefik tests Echoes behind a real gateway: Traefik, as the controller of Gateways and Ingresses on the test cluster. Pods with
+// pathcheck examine Traefik. `make e2e-gateways` runs the tests.
 package traefik
 
 import (
@@ -30,7 +30,7 @@ func TestTraefik(t *testing.T) {
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
-// This also deletes objects that earlier runs left behind.
+// The cleanup also deletes objects that earlier runs left behind.
 var _ = BeforeEach(OncePerOrdered, func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 var _ = AfterSuite(func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 

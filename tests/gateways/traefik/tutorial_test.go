@@ -20,7 +20,7 @@ var _ = Describe("the tutorial about the address of a client", func() {
 		reader := realcluster.Reader{Namespace: "default", Replace: []string{`"value": "10.244.0.12"`, `"value": "` + address + `"`,
 			"kubectl get pods -n shop\n",
 			"until [ $(kubectl get pods -n shop -l app.kubernetes.io/name=echo -o name | wc -l) = 2 ]; do sleep 1; done\n",
-			// Traefik reads an Ingress a few seconds after its creation.
+			// Traefik applies an Ingress a few seconds after its creation.
 			"curl -s http://shop.traefik", "curl -sf --retry 10 --retry-delay 2 --retry-all-errors http://shop.traefik"}}
 		printed := reader.Follow(ctx, support.DocumentedPage("docs/tutorials/client-address.md"))
 		Expect(printed[3]).To(HaveSuffix("\nhttp://shop.traefik.svc.cluster.local\n"), "the URL of the Echo")

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// In the order of these specs, Gateway API is missing when the operator starts, is installed, used, deleted, and installed again.
+// These specs run in order: Gateway API is missing when the operator starts, and is then installed, used, deleted, and installed again.
 var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	var traefik gateway
 	var namespace string
@@ -100,8 +100,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	}, SpecTimeout(60*time.Minute))
 })
 
-// expectAnotherStart expects that each of the operator's two replicas restarts exactly once after a step. The replicas restart one after
-// the other, ten minutes after their last start or a few minutes later.
+// expectAnotherStart expects that after a step, each of the operator's two replicas restarts exactly once. The replicas restart one after
+// the other, at the earliest ten minutes after they last started.
 func expectAnotherStart(ctx context.Context, step func()) {
 	GinkgoHelper()
 	starts := func(g Gomega) int32 {
@@ -122,7 +122,8 @@ func expectAnotherStart(ctx context.Context, step func()) {
 	Consistently(starts).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(10 * time.Second).Should(Equal(before + 2))
 }
 
-// expectWays expects that an Echo responds to requests and WebSockets, at its URL and over HTTP, and that Traefik reports the client.
+// expectWays expects that an Echo responds to requests and WebSockets, both at its URL and over HTTP, and that Traefik preserves the
+// client's address.
 func expectWays(ctx context.Context, namespace, url string) {
 	GinkgoHelper()
 	for _, each := range []string{url, overHTTP(url)} {
@@ -132,7 +133,7 @@ func expectWays(ctx context.Context, namespace, url string) {
 	}
 }
 
-// expectURL waits until an Echo is as desired and has an external URL, and returns the URL.
+// expectURL waits until an Echo is up to date and has an external URL, and returns this URL.
 func expectURL(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	var url string
@@ -145,7 +146,7 @@ func expectURL(ctx context.Context, namespace, name string) string {
 	return url
 }
 
-// expectDegraded waits until an Echo has ready pods and a cause that names its gateway.
+// expectDegraded waits until an Echo is Ready but Degraded, with the given reason and a message that contains the given text.
 func expectDegraded(ctx context.Context, namespace, name, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
