@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The manifests contain the most common parts of public manifests for echo workloads. docs/how-to/set-other-fields.md describes fields that
-// only other field managers can set. Its manifests have a separate test.
+// The manifests contain the fields that public manifests for echo workloads use most often. docs/how-to/set-other-fields.md describes
+// fields that only other field managers can set. The manifests on that page have a separate test.
 var _ = Describe("a manifest", func() {
 	var modes = map[string][]string{"client": nil, "server": {"--server-side"}}
 
@@ -72,14 +72,14 @@ var _ = Describe("a manifest", func() {
 	)
 })
 
-// ownService returns the manifest of a user's Service for an Echo named the-echo.
+// ownService returns the manifest of a Service that a user creates for an Echo named the-echo.
 func ownService(name, ports string) string {
 	return "\n---\n{apiVersion: v1, kind: Service, metadata: {name: " + name + "}, spec: {ports: [" + ports + "], " +
 		"selector: {app.kubernetes.io/name: echo, app.kubernetes.io/instance: the-echo}}}"
 }
 
-// applied applies a manifest with an Echo, and completes its rollout. It expects that nothing differs from the manifest, and that the
-// operator has nothing left to do.
+// applied applies an Echo's manifest, and completes the Echo's rollout. It expects that nothing differs from the manifest afterwards, and
+// that the operator has nothing left to do.
 func applied(ctx context.Context, namespace, name, manifest string, flags []string) {
 	GinkgoHelper()
 	flags = append([]string{"-n", namespace, "-f", "-"}, flags...)
@@ -89,7 +89,7 @@ func applied(ctx context.Context, namespace, name, manifest string, flags []stri
 	expectNoWrite(ctx, echoNow(ctx, Default, namespace, name))
 }
 
-// expectLeadsToPods expects that a Service selects an Echo's pods, and that their containers have the Service's target ports.
+// expectLeadsToPods expects that a Service selects an Echo's pods, and that the pods' containers have the Service's target ports.
 func expectLeadsToPods(ctx context.Context, service corev1.Service, name string) {
 	GinkgoHelper()
 	template := deploymentNow(ctx, Default, service.Namespace, name).Spec.Template

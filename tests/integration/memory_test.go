@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manyPods is the number of pods that may add less than a mebibyte to the operator's memory.
+	// manyPods is a number of pods that must add less than a mebibyte to the operator's memory.
 	manyPods = 10_000
 	mebibyte = 1 << 20
 )
@@ -27,7 +27,7 @@ var _ = Describe("the memory of the program", func() {
 		server, admin := startCluster()
 		allowMetrics(ctx, admin)
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // to count almost no garbage
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that almost no garbage is counted
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()
@@ -35,10 +35,10 @@ var _ = Describe("the memory of the program", func() {
 		}
 
 		node := newNode(ctx, admin)
-		createCompanion(ctx, admin, node, "default") // to make one-time allocations
+		createCompanion(ctx, admin, node, "default") // so that one-time allocations are made before the measurement
 		before := inUse()
 		createPods(ctx, admin, node)
-		createCompanion(ctx, admin, node, "kube-public") // afterwards, the operator has received all events
+		createCompanion(ctx, admin, node, "kube-public") // once it exists, the operator has received all earlier events
 		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes that %d pods add to %.0f", manyPods, before)
 	})
 })
@@ -52,7 +52,7 @@ func createCompanion(ctx context.Context, c client.Client, node *corev1.Node, na
 	eventuallyOne(ctx, c, owner)
 }
 
-// createPods creates pods of other applications, half of them on a node.
+// createPods creates pods of other applications, half of them on the given node.
 func createPods(ctx context.Context, c client.Client, node *corev1.Node) {
 	GinkgoHelper()
 	creators := errgroup.Group{}
@@ -79,13 +79,13 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	return pod
 }
 
-// memoryInUse returns the minimum of a program's allocated memory. It reads the metrics until the minimum no longer changes.
+// memoryInUse returns the lowest observed amount of a program's allocated memory. It reads the metrics until the minimum stops changing.
 func memoryInUse(ctx context.Context, url, token string) float64 {
 	GinkgoHelper()
 	const enough = 20
 	var least, resident float64
 	for tries := 0; tries < enough; tries++ {
-		Eventually(func(g Gomega) { // the program may not serve metrics yet
+		Eventually(func(g Gomega) { // the program may not be serving metrics yet
 			status, page := responseOf(ctx, g, http.MethodGet, url, token)
 			g.Expect(status).To(Equal(http.StatusOK))
 			allocated := support.SumOfMetric(page, "go_memstats_heap_alloc_bytes")

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// gatherCanary is part of all values that must-gather must not write.
+// gatherCanary is contained in all values that must-gather must not write.
 const gatherCanary = "canary-0815-never-written"
 
 var _ = Describe("must-gather", Ordered, func() {
@@ -102,7 +102,7 @@ var _ = Describe("must-gather", Ordered, func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createWithCanary creates an Echo and related objects, with the canary in all values that can be secret.
+// createWithCanary creates an Echo and related objects, with the canary in every value that can be secret.
 func createWithCanary(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "web"}
@@ -131,7 +131,7 @@ func createWithCanary(ctx context.Context, namespace string) {
 			Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
 }
 
-// createOperatorObjects creates the parts of an operator installation that must-gather reads.
+// createOperatorObjects creates the objects of an operator installation that must-gather reads.
 func createOperatorObjects(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
@@ -149,7 +149,7 @@ func createOperatorObjects(ctx context.Context, namespace string) {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-x")}})).To(Succeed())
 }
 
-// impersonating returns a kubeconfig for a user without a certificate.
+// impersonating returns a kubeconfig that impersonates a user who has no certificate.
 func impersonating(user string) []byte {
 	GinkgoHelper()
 	config, err := clientcmd.Load(suiteKubeconfig)

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is longer than the program takes to check its permissions again and to exit.
+// askedAgain is more time than the program takes to check its permissions again and to exit.
 const askedAgain = time.Minute
 
 var _ = Describe("a namespace without the operator's permissions", Ordered, func() {
@@ -134,13 +134,13 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 	}, SpecTimeout(time.Minute))
 })
 
-// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b. Tests grant and revoke its permissions.
+// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b. Tests grant and revoke this operator's permissions.
 type restrictedProgram struct {
 	name, kubeconfig, probes string
 	admin, user              client.Client
 }
 
-// newRestrictedProgram creates an operator's namespaces, and a user that has permissions in some of them.
+// newRestrictedProgram creates the namespaces for an operator, and a user with permissions in some of these namespaces.
 func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string,
 	granted ...string) restrictedProgram {
 	GinkgoHelper()
@@ -156,7 +156,7 @@ func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admi
 	return run
 }
 
-// start starts the program.
+// start starts the operator's program.
 func (r restrictedProgram) start() *gexec.Session {
 	GinkgoHelper()
 	return r.startWatching(r.name + "-a," + r.name + "-b")
@@ -168,7 +168,7 @@ func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
 		"--leader-election-namespace="+r.name+"-own", "--health-probe-bind-address="+r.probes, "--metrics-bind-address=0")
 }
 
-// grant grants the operator its permissions in a namespace.
+// grant grants the operator its required permissions in a namespace.
 func (r restrictedProgram) grant(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(
@@ -184,13 +184,13 @@ func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
 	}).WithContext(ctx).Should(BeTrue())
 }
 
-// probe returns the response to a probe.
+// probe returns the response body of a health probe.
 func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
 	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "")
 	return body
 }
 
-// expectLeftOut expects that the probes report a namespace as left out, and that the pod stays ready.
+// expectLeftOut expects that the probes report a namespace as left out, while the pod stays ready.
 func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -200,14 +200,14 @@ func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) 
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyHeld waits until an Echo has the operator's finalizer.
+// eventuallyHeld waits until an Echo has the operator's finalizer, which delays its deletion.
 func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted is gone. It removes the Echo's children, as the garbage collector would. Of
-// the optional kinds, it removes only the given ones.
+// eventuallyReleased waits until an Echo that is being deleted no longer exists. It removes the Echo's children, as the garbage collector
+// would. It removes only those optional children that are passed as arguments.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

@@ -107,7 +107,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	})
 })
 
-// withoutNodes is a client with a cache that does not contain nodes yet.
+// withoutNodes is a client whose cache does not contain any nodes yet.
 type withoutNodes struct{ client.Client }
 
 func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -117,7 +117,7 @@ func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object clie
 	return c.Client.Get(ctx, key, object, options...)
 }
 
-// createOn creates a Ready Echo with two pods on a node.
+// createOn creates a Ready Echo whose two pods run on a node.
 func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	GinkgoHelper()
 	createEcho(ctx, echo)
@@ -152,7 +152,8 @@ func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.
 	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
-// expectNodeEvents expects exactly these events about nodes for an Echo, each with a reason and a note. * stands for any note.
+// expectNodeEvents expects that an Echo has exactly these events about nodes, each given as a reason and a note. The note * matches any
+// note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	matchers := []any{}

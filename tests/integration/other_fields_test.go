@@ -22,14 +22,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// otherFields is the page about fields that an Echo does not have.
+// otherFields is the documentation page about fields that an Echo does not have.
 const otherFields = "docs/how-to/set-other-fields.md"
 
 var _ = Describe("fields that an Echo does not have", func() {
 	It("are set with the documented manifests, and persist through reconciles, rollouts and operator upgrades", func(ctx SpecContext) {
 		manifests := []string{support.Documented(otherFields, "## Set a field"), support.Documented(otherFields, "## Use objects of your own")}
 		var crds []string
-		if minorVersion(cluster) >= 31 { // the definition of TLSRoutes uses isIP, which older versions lack
+		if minorVersion(cluster) >= 31 { // the CustomResourceDefinition of TLSRoutes uses isIP, which older versions lack
 			crds = append(crds, filepath.Join(support.ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard",
 				"gateway.networking.k8s.io_tlsroutes.yaml"))
 			manifests = append(manifests, support.Documented(otherFields, "A TLSRoute sends TLS"))
@@ -82,8 +82,8 @@ var _ = Describe("fields that an Echo does not have", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// startVersion starts an operator with a default image for echo servers. It returns a function that stops the operator, and the operator's
-// Echo reconciler.
+// startVersion starts an operator that uses the given default image for echo servers. It returns a function that stops the operator, and a
+// function that reconciles an Echo.
 func startVersion(ctx context.Context, api *rest.Config, image string) (stop func(), reconcile func(*v1.Echo) error) {
 	GinkgoHelper()
 	version, err := controlplane.NewOperatorWith(api, func(o *operator.Options) {
@@ -104,7 +104,7 @@ func startVersion(ctx context.Context, api *rest.Config, image string) (stop fun
 	}
 }
 
-// eventuallyRunning completes rollouts until an Echo is Ready with an image.
+// eventuallyRunning completes rollouts until an Echo is Ready and runs the given image.
 func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, image string) {
 	GinkgoHelper()
 	now, deployment := &v1.Echo{}, named(&appsv1.Deployment{}, echo)

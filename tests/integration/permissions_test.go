@@ -17,12 +17,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// used contains the permissions that the operators in all specs have used.
+// used contains the permissions that operators have used in all specs.
 var used = usedPermissions{seen: map[bundle.Permission]bool{}}
 
 var _ = ReportAfterSuite("the operator uses each of its permissions", func(report Report) {
 	if !report.SuiteSucceeded || report.PreRunStats.SpecsThatWillRun < report.PreRunStats.TotalSpecs {
-		return // a skipped spec uses no permissions
+		return // skipped specs do not use permissions
 	}
 	b, err := bundle.Read("../../bundle")
 	Expect(err).NotTo(HaveOccurred())
@@ -38,8 +38,9 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 	Expect(unused).To(BeEmpty(), "delete a permission that the operator does not need; add a spec that makes it use the others")
 })
 
-// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement requires them
-// when a client adds an owner to an object. These API servers run the plugin, as OpenShift's do.
+// usedByAdmission returns the permissions that the operator needs although no request uses them. The admission plugin
+// OwnerReferencesPermissionEnforcement requires these permissions when a client adds an owner to an object. The API servers in this suite
+// run the plugin, as OpenShift's API servers do.
 func usedByAdmission() []string {
 	return []string{
 		"delete consolequickstarts.console.openshift.io",
@@ -49,13 +50,13 @@ func usedByAdmission() []string {
 	}
 }
 
-// usedPermissions are the permissions that operators have used, for a single object or for any object.
+// usedPermissions contains the permissions that operators have used, each for a specific object and for any object.
 type usedPermissions struct {
 	mutex sync.Mutex
 	seen  map[bundle.Permission]bool
 }
 
-// record records the permissions that a request used if an operator sent the request.
+// record records the permissions that a request used, if the request came from an operator.
 func (u *usedPermissions) record(event auditv1.Event) {
 	user, object := event.User.Username, event.ObjectRef
 	if event.ImpersonatedUser != nil {
@@ -74,25 +75,25 @@ func (u *usedPermissions) record(event auditv1.Event) {
 	}
 }
 
-// verbsOf returns the verbs that a request needs.
+// verbsOf returns the verbs for which a request needs permissions.
 func verbsOf(event auditv1.Event) []string {
 	switch {
 	case event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated:
 		return []string{"patch", "create"}
 	case event.Verb == "watch" && strings.Contains(event.RequestURI, "sendInitialEvents=true"):
-		return []string{"watch", "list"} // older API servers reject the watch, and the client lists instead
+		return []string{"watch", "list"} // older API servers reject the watch, so that the client then sends a list request
 	default:
 		return []string{event.Verb}
 	}
 }
 
-// audited makes an API server write its audit log to standard output. The suite reads the used permissions from the log.
+// audited makes an API server write its audit log to standard output. The suite reads this log to find the permissions that were used.
 func audited(server *envtest.APIServer) {
 	server.Configure().Set("audit-policy-file", "audit-policy.yaml").Set("audit-log-path", "-")
 	server.Out = &auditLog{}
 }
 
-// auditLog reads an audit log. unread is the start of an incomplete line.
+// auditLog processes an audit log as it is written. unread is the beginning of a line that is not complete yet.
 type auditLog struct{ unread []byte }
 
 func (l *auditLog) Write(text []byte) (int, error) {

@@ -97,7 +97,7 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(session.Err.Contents()).NotTo(ContainSubstring("canary-4711"))
 	})
 
-	// Both signals wait until the process continues, so that the first one cannot stop the process before the second one arrives.
+	// Both signals are pending until the process continues, so that the first signal cannot stop the process before the second one arrives.
 	It("exits with code 1 at the second signal", func(ctx SpecContext) {
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0",
 			"--metrics-bind-address=0")
@@ -118,7 +118,7 @@ func buildProgram() string {
 	return program
 }
 
-// startProgram starts the operator with only the given environment variables. The test kills it at the end.
+// startProgram starts the operator with no environment variables except the given ones. The test kills it at the end.
 func startProgram(environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(program, arguments...)
@@ -129,7 +129,7 @@ func startProgram(environment []string, arguments ...string) *gexec.Session {
 	return session
 }
 
-// oneLine returns a session's standard error. It fails unless the standard error is a single line.
+// oneLine returns what a session has written to standard error. The test fails unless this output is a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
 	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")
@@ -166,7 +166,7 @@ func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return command
 }
 
-// kubectl runs kubectl and returns its output. It fails if kubectl fails.
+// kubectl runs kubectl and returns its output. The test fails if kubectl fails.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
@@ -174,7 +174,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return string(output)
 }
 
-// leaseHolder returns the holder of an operator's lease, or "" if the lease was released.
+// leaseHolder returns the holder of an operator's lease, or "" if the lease has been released.
 func leaseHolder(ctx context.Context, g Gomega, c client.Client, namespace string) string {
 	lease := &coordinationv1.Lease{}
 	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "echo-operator.example.com"}, lease)).To(Succeed())

@@ -18,11 +18,11 @@ type proxy struct {
 	lock     sync.Mutex
 	listener net.Listener
 	forward  bool
-	response string // the response on connections that are not forwarded
+	response string // sent on connections that are not forwarded
 	open     []net.Conn
 }
 
-// startProxy starts a proxy that runs until the end of the test.
+// startProxy starts a proxy, which runs until the end of the test.
 func startProxy(server string) *proxy {
 	GinkgoHelper()
 	target, err := url.Parse(server)
@@ -40,16 +40,16 @@ func (p *proxy) kubeconfig(kubeconfig []byte) []byte {
 	return []byte(strings.ReplaceAll(string(kubeconfig), p.target, p.address))
 }
 
-// accept forwards new connections.
+// accept starts forwarding new connections.
 func (p *proxy) accept() { p.listen(true, "") }
 
-// drop closes all connections, and closes new ones immediately.
+// drop closes all connections, and immediately closes new connections.
 func (p *proxy) drop() { p.listen(false, "") }
 
-// respondInvalid closes all connections, and sends an invalid response to new ones.
+// respondInvalid closes all connections, and sends an invalid response on new connections.
 func (p *proxy) respondInvalid() { p.listen(false, "invalid\n") }
 
-// refuse closes all connections and refuses new ones.
+// refuse closes all connections, and refuses new connections.
 func (p *proxy) refuse() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -60,7 +60,7 @@ func (p *proxy) refuse() {
 	p.cut()
 }
 
-// cut closes all connections. The caller must hold the lock.
+// cut closes all open connections. The caller must hold the lock.
 func (p *proxy) cut() {
 	for _, connection := range p.open {
 		_ = connection.Close()

@@ -57,11 +57,11 @@ var _ = Describe("a resource quota", func() {
 		template := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
 		var refused error
-		Eventually(func() error { // the API server is notified of a quota by a watch
+		Eventually(func() error { // the API server learns of the quota through a watch
 			refused = k8s.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 			return refused
 		}).WithContext(ctx).Should(HaveOccurred())
-		setReplicaFailure(ctx, echo, refused.Error()) // as Kubernetes' controllers would
+		setReplicaFailure(ctx, echo, refused.Error()) // as the Kubernetes controllers would
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		note := fmt.Sprintf("The resource quota none "+refusal, "the Pod web-echo-")
@@ -133,7 +133,7 @@ var _ = Describe("a resource quota", func() {
 			Expect(k8s.Status().Update(ctx, job)).To(Succeed())
 			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
-			Eventually(func(g Gomega) { // a dry run creates nothing, and finds that nothing rejects the run anymore
+			Eventually(func(g Gomega) { // the dry run creates nothing, and shows that nothing rejects the object anymore
 				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
 				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
 			}).WithContext(ctx).Should(Succeed())
@@ -149,7 +149,7 @@ var _ = Describe("a resource quota", func() {
 	)
 })
 
-// createQuota creates an unused resource quota, with a status as from Kubernetes' controller.
+// createQuota creates an unused resource quota, with the status that Kubernetes' controller would set.
 func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}

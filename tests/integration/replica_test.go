@@ -14,7 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// replica is an operator that restarts whenever it ends, as if by the kubelet. It checks for APIs more often than the program does.
+// replica is an operator that restarts whenever it exits, as if the kubelet restarted it. It checks for APIs more frequently than the
+// released program does.
 type replica struct {
 	stop func()
 
@@ -22,12 +23,12 @@ type replica struct {
 	ended []time.Time // protected by lock
 }
 
-// shortTimes returns a replica's shortened times.
+// shortTimes returns shortened durations, which replicas use.
 func shortTimes() discovery.Times {
 	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
 }
 
-// startReplica starts a replica. The caller must stop it.
+// startReplica starts a replica. The caller must stop the replica.
 func startReplica(config *rest.Config, change func(*operator.Options)) *replica {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -54,14 +55,14 @@ func startReplica(config *rest.Config, change func(*operator.Options)) *replica 
 	return r
 }
 
-// ends returns the times at which the operator ended.
+// ends returns the times at which the operator exited.
 func (r *replica) ends() []time.Time {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return append([]time.Time{}, r.ended...)
 }
 
-// expectStarts expects that the operator restarts after a step, at most the given number of times.
+// expectStarts expects that the operator restarts after a step, but not more often than the given number of times.
 func (r *replica) expectStarts(ctx context.Context, most int, step func()) {
 	GinkgoHelper()
 	before := len(r.ends())

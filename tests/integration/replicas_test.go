@@ -98,7 +98,7 @@ func apply(ctx context.Context, namespace, name, spec string, flags ...string) {
 	kubectlInput(ctx, echoManifest(namespace, name, spec), append([]string{"apply", "--validate=strict", "-f", "-"}, flags...)...)
 }
 
-// kubectlInput runs kubectl with the given standard input. It fails if kubectl fails.
+// kubectlInput runs kubectl with the given standard input. The test fails if kubectl fails.
 func kubectlInput(ctx context.Context, stdin string, arguments ...string) {
 	GinkgoHelper()
 	command := kubectlCommand(ctx, arguments...)
@@ -107,7 +107,7 @@ func kubectlInput(ctx context.Context, stdin string, arguments ...string) {
 	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// scaleByKubectl scales an Echo, and waits until its Deployment has that number of replicas.
+// scaleByKubectl scales an Echo with kubectl, and waits until its Deployment has that number of replicas.
 func scaleByKubectl(ctx context.Context, namespace, name string, replicas int32) {
 	GinkgoHelper()
 	Expect(kubectl(ctx, "scale", "echo", name, "-n", namespace, fmt.Sprintf("--replicas=%d", replicas))).To(ContainSubstring("scaled"))

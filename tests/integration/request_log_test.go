@@ -20,8 +20,8 @@ type requestLog struct {
 	all  []string
 }
 
-// proxy starts a proxy that records requests and forwards them to an API server with an administrator's permissions. It returns the proxy's
-// URL.
+// proxy starts a proxy that records requests, and forwards them to an API server with an administrator's permissions. It returns the
+// proxy's URL.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/openshift"
 )
 
-// The OLM suite runs all pods under this stand-in. These specs test the stand-in itself.
+// The OLM suite uses this stand-in for all pods. The following specs test the stand-in itself.
 var _ = Describe("the stand-in for the security context constraint restricted-v2", Ordered, func() {
 	var admin client.Client
 	create := func(ctx SpecContext, change func(*corev1.PodSpec)) (*corev1.Pod, error) {
@@ -67,7 +67,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 	It("accepts the operator's pod", func(ctx SpecContext) {
 		text, err := os.ReadFile(filepath.Join(configFolder, "manager", "manager.yaml"))
 		Expect(err).NotTo(HaveOccurred())
-		_, text, _ = bytes.Cut(text, []byte("\n---\n")) // the first object is the namespace
+		_, text, _ = bytes.Cut(text, []byte("\n---\n")) // the first object in the file is the namespace
 		deployment := &appsv1.Deployment{}
 		Expect(yaml.UnmarshalStrict(text, deployment)).To(Succeed())
 		template := deployment.Spec.Template

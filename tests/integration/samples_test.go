@@ -41,7 +41,7 @@ var _ = Describe("the Echo of each sample", func() {
 
 	It("is stored as written, with every field", func(ctx SpecContext) {
 		echo := support.Echo("", "every", support.EveryField)
-		echo.Spec.Checks[0].DeadlineSeconds = 0 // the API server may add any default
+		echo.Spec.Checks[0].DeadlineSeconds = 0 // any default that the API server sets here is fine
 		echo.UID, echo.APIVersion, echo.Kind = "", v1.GroupVersion.String(), "Echo"
 		sent, err := runtime.DefaultUnstructuredConverter.ToUnstructured(echo)
 		Expect(err).NotTo(HaveOccurred())
@@ -49,17 +49,17 @@ var _ = Describe("the Echo of each sample", func() {
 	})
 })
 
-// expectStoredAsSent expects that the API server would store an Echo's spec exactly as sent.
+// expectStoredAsSent expects that the API server would store an Echo's spec unchanged.
 func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	GinkgoHelper()
-	sent.SetNamespace(newNamespace(ctx)) // another spec may apply the sample in the default namespace
+	sent.SetNamespace(newNamespace(ctx)) // another spec may apply the same sample in the default namespace
 	stored := sent.DeepCopy()
 	Expect(k8s.Create(ctx, stored, client.DryRunAll)).To(Succeed())
 	Expect(changes("spec", sent.Object["spec"], stored.Object["spec"])).To(BeEmpty())
 }
 
-// changes returns the paths at which the API server stores a different value from the one sent. Fields that the API server adds to a map do
-// not count: Argo CD ignores them, but compares list items as a whole.
+// changes returns the paths at which the API server stores a value other than the one that was sent. Fields that the API server adds to a
+// map are ignored, because Argo CD ignores them, too; in contrast, Argo CD compares list items as a whole.
 func changes(path string, sent, stored any) []string {
 	fields, isMap := sent.(map[string]any)
 	others, wasMap := stored.(map[string]any)

@@ -43,7 +43,7 @@ var _ = Describe("a Service that the API server rejects", func() {
 	})
 })
 
-// expectRefused waits until an Echo's status reports why the API server rejects its Service, and which field of the Echo must change.
+// expectRefused waits until an Echo's status reports why the API server rejects its Service, and which field of the Echo to change.
 func expectRefused(ctx SpecContext, echo *v1.Echo, why, field string) {
 	GinkgoHelper()
 	expectFailed(ctx, echo, v1.ReasonInvalidSpec,

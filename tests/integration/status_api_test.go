@@ -34,7 +34,7 @@ var _ = Describe("the status API", Ordered, func() {
 		address  string
 	)
 
-	// token returns the token of a service account in the namespace default, or "" if the name is empty.
+	// token returns the token of a service account in the default namespace, or "" if the name is empty.
 	token := func(ctx context.Context, g Gomega, account string) string {
 		GinkgoHelper()
 		if account == "" {
@@ -61,7 +61,7 @@ var _ = Describe("the status API", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		server, admin = startCluster()
-		for i := range many { // they are paused, so that the operator writes only their status
+		for i := range many { // these Echoes are paused, so that the operator writes only their status
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
 		sent = &requestLog{}
@@ -129,7 +129,7 @@ var _ = Describe("the status API", Ordered, func() {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
 		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
-		Eventually(func(g Gomega) { // wait until the last status and event are written; if listing sent requests, each list would
+		Eventually(func(g Gomega) { // wait until the last status and event are written; if listing sent requests, each list would send some
 			before := sent.data()
 			for range 10 {
 				g.Expect(len(list(g))).To(BeNumerically(">=", many))
@@ -235,7 +235,7 @@ var _ = Describe("the status API", Ordered, func() {
 	})
 })
 
-// The responses of the status API.
+// These types describe the responses of the status API.
 type (
 	apiEcho struct {
 		Namespace, Name string

@@ -104,7 +104,7 @@ func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, re
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// setReplicaFailure sets the status that a Deployment has if its ReplicaSet cannot create pods.
+// setReplicaFailure sets the status that a Deployment has when its ReplicaSet cannot create pods.
 func setReplicaFailure(ctx context.Context, echo *v1.Echo, message string) {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -136,7 +136,7 @@ func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus)
 	patchStatus(ctx, pod, func(p *corev1.Pod) { p.Status = status })
 }
 
-// expectCause waits until an Echo that is not Ready reports the cause.
+// expectCause waits until an Echo that is not Ready reports the given cause.
 func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -146,7 +146,7 @@ func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message s
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectFailed waits until an Echo reports that it has failed, and the reason.
+// expectFailed waits until an Echo reports that it has failed, with the given reason.
 func expectFailed(ctx context.Context, echo *v1.Echo, reason v1.Reason, message types.GomegaMatcher) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(And(

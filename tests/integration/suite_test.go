@@ -37,15 +37,15 @@ var configFolder = filepath.Join("..", "..", "config")
 
 var (
 	scheme *runtime.Scheme
-	// cluster is the configuration for the API server's administrator.
+	// cluster is the client configuration of the API server's administrator.
 	cluster *rest.Config
-	// suiteKubeconfig is the administrator's kubeconfig, for programs.
+	// suiteKubeconfig is an administrator's kubeconfig, which programs use.
 	suiteKubeconfig []byte
-	// k8s reads from the API server, and never from a cache.
+	// k8s always reads from the API server, never from a cache.
 	k8s client.Client
-	// program is the path of the operator's program.
+	// program is the path of the operator's executable.
 	program string
-	// underTest is the operator.
+	// underTest is the operator that the specs test.
 	underTest *operator.Operator
 )
 
@@ -75,14 +75,14 @@ var _ = BeforeSuite(func() {
 	startOperator()
 })
 
-// startCluster starts an API server that serves Echoes and other kinds. It returns an administrator's client.
+// startCluster starts an API server that serves Echoes and other kinds. It also returns a client with an administrator's permissions.
 func startCluster(crds ...string) (*envtest.Environment, client.Client) {
 	GinkgoHelper()
 	server := startAPIServer(append(crds, filepath.Join(configFolder, "crd", "bases"))...)
 	return server, newClient(server.Config)
 }
 
-// newClient returns a client with the kinds of the suite.
+// newClient returns a client that knows the kinds that the suite uses.
 func newClient(config *rest.Config) client.Client {
 	GinkgoHelper()
 	c, err := client.New(config, client.Options{Scheme: scheme})
@@ -90,7 +90,7 @@ func newClient(config *rest.Config) client.Client {
 	return c
 }
 
-// startAPIServer starts an API server. The suite or the test stops it at the end.
+// startAPIServer starts an API server. The API server stops when the suite or the test ends.
 func startAPIServer(crds ...string) *envtest.Environment {
 	GinkgoHelper()
 	env, err := controlplane.StartWith(audited, crds...)
@@ -107,7 +107,7 @@ func manifest[T client.Object](path string, object T) T {
 	return object
 }
 
-// startOperator runs the operator.
+// startOperator runs the operator inside the test process.
 func startOperator() {
 	var err error
 	underTest, err = controlplane.NewOperator(cluster, "baseline")
@@ -121,7 +121,7 @@ func startOperator() {
 	})
 }
 
-// newNamespace creates a namespace for a test. The test does not delete it, because no controller could complete the deletion.
+// newNamespace creates a namespace for a test. The test does not delete this namespace, because no controller could complete the deletion.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

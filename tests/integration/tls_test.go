@@ -31,7 +31,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		server *envtest.Environment
 		admin  client.Client
 	)
-	// prepare returns a function that runs an operator in its own namespace, and the address of its endpoint.
+	// prepare returns a function that runs an operator in its own namespace, and the address of the operator's metrics endpoint.
 	prepare := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (func() *gexec.Session, string) {
 		GinkgoHelper()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
@@ -43,7 +43,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 				append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...)
 		}, address
 	}
-	// connect returns the connection state of a client that supports certain TLS versions.
+	// connect returns the state of a TLS connection from a client that supports the given versions.
 	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1],
 			InsecureSkipVerify: true}} //nolint:gosec // old versions are under test
@@ -116,7 +116,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(
 			time.Second).Should(Succeed())
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must continue to run")
-		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read this object
+		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs use this object
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 	}, SpecTimeout(time.Minute))
 

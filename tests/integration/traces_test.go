@@ -25,7 +25,7 @@ var _ = Describe("traces", Ordered, func() {
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	// start runs the operator in one namespace, with additional environment variables.
+	// start runs an operator that watches one namespace, with additional environment variables.
 	start := func(namespace string, environment ...string) *gexec.Session {
 		GinkgoHelper()
 		environment = append(environment, "KUBECONFIG="+writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE="+namespace)
@@ -102,7 +102,7 @@ var _ = Describe("traces", Ordered, func() {
 	})
 })
 
-// startCollector starts a collector that runs until the end of the test.
+// startCollector starts a trace collector, which runs until the end of the test.
 func startCollector(respond http.HandlerFunc) *collector.Collector {
 	c := collector.New(respond)
 	c.Start()

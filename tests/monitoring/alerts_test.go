@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// policy denies Deployments with a certain name, as a cluster's admission policies do.
+// policy rejects Deployments with a certain name, like a cluster's own admission policies.
 const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -44,7 +44,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		p, namespace = realcluster.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
-		restartOperator(ctx) // the operator checks for the Prometheus Operator API only when it starts
+		restartOperator(ctx) // the operator checks only at startup whether the cluster serves the Prometheus Operator API
 	}, NodeTimeout(10*time.Minute))
 
 	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {

@@ -1,5 +1,5 @@
-// Package monitoring tests the operator's metrics, alerts and dashboard with a real Prometheus. The real Prometheus Operator runs it on the
-// test cluster. `make e2e-monitoring` runs the tests.
+// Package monitoring tests the operator's metrics, alerts and dashboard with a real Prometheus. On the test cluster, a real Prometheus
+// Operator runs Prometheus. `make e2e-monitoring` runs the tests.
 package monitoring
 
 import (
@@ -17,7 +17,7 @@ const (
 	operatorNamespace  = "echo-operator-system"
 	operatorDeployment = "deployment/echo-operator-controller-manager"
 	waitTimeout        = "--timeout=5m"
-	// alertTimeout is longer than any alert takes to fire or to be resolved.
+	// alertTimeout is longer than any alert takes to fire or to resolve.
 	alertTimeout = 30 * time.Minute
 )
 

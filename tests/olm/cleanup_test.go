@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// cleanupTimeout is how long the deletion of everything that a spec left behind may take.
+	// cleanupTimeout limits how long the cleanup after a spec may take.
 	cleanupTimeout = 6 * time.Minute
-	// finalizerTimeout is how long the owners of finalizers may take to remove them.
+	// finalizerTimeout is how long controllers may take to remove their finalizers.
 	finalizerTimeout = time.Minute
 )
 
-// k8s reads and deletes objects that specs left behind, and watches objects.
+// k8s finds and deletes the objects that specs left behind, and watches objects.
 var k8s client.WithWatch
 
-// Each spec or Ordered container starts without the operator, regardless of the state in which the previous one ended.
+// The operator is not installed when a spec or an Ordered container starts, regardless of how the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	restartCatalogOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
 }, OncePerOrdered, NodeTimeout(cleanupTimeout))
 
-// cleanupStages are the kinds to delete, in stages. Each stage starts when the previous stage is complete, because OLM needs permissions
-// and namespaces from later stages to uninstall.
+// cleanupStages contains the kinds of objects to delete, grouped into stages. Each stage starts only when the previous stage is complete,
+// because OLM needs permissions and namespaces from later stages to uninstall the operator.
 var cleanupStages = [][]schema.GroupVersionKind{
 	{
 		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"},
@@ -62,13 +62,14 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator deletes the operator, its Echoes and other objects that specs created. It does not matter how the operator was installed.
+// removeOperator deletes the operator, its Echoes and other objects that specs created. This works regardless of how the operator was
+// installed.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
 }
 
-// removeLeftovers deletes the objects of the first stage that has any objects, and returns their names.
+// removeLeftovers deletes the objects in the first stage that is not empty, and returns their names.
 func removeLeftovers(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, stage := range cleanupStages {
@@ -91,13 +92,13 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers returns the objects of a kind that belong to the operator, according to their names. On the test cluster, relying on names is
-// safe.
+// leftovers returns the objects of a kind that belong to the operator according to their names. In the test cluster, it is safe to rely on
+// names.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	err := k8s.List(ctx, list)
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the cluster does not serve this kind
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the cluster does not serve the kind
 		return nil, nil
 	}
 	for i := range list.Items {
@@ -108,7 +109,7 @@ func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.Part
 	}), err
 }
 
-// remove deletes an object. If the object is stuck, remove also removes its finalizers.
+// remove deletes an object. If the deletion is stuck, remove also removes the object's finalizers.
 func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	if object.DeletionTimestamp == nil {
 		return client.IgnoreNotFound(k8s.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
@@ -120,8 +121,8 @@ func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	return support.RemoveFinalizers(ctx, k8s, object)
 }
 
-// isStuck reports whether nothing removes an object's finalizers. The finalizers of Echoes and pods may be removed immediately. The
-// CustomResourceDefinition must wait for the Echoes.
+// isStuck reports whether an object's finalizers must be removed by the cleanup. The finalizers of Echoes and pods can be removed
+// immediately. The CustomResourceDefinition must remain until the Echoes are gone.
 func isStuck(object *metav1.PartialObjectMetadata) bool {
 	switch {
 	case len(object.Finalizers) == 0 || object.Kind == "CustomResourceDefinition":
@@ -132,7 +133,8 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
 }
 
-// restartCatalogOperator clears OLM's cache. Otherwise, if a new catalog has the same name, OLM would use the previous catalog for minutes.
+// restartCatalogOperator clears OLM's cache. Otherwise, OLM would continue to use the previous catalog for minutes if a new catalog had the
+// same name.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")

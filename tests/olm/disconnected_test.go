@@ -19,8 +19,8 @@ import (
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns a path for the disconnected cluster's images in the same registry. The path differs in each run, because the registry
-// keeps its images.
+// mirror returns the path in the cluster's registry to which the disconnected cluster's images are copied. The path is different in each
+// run, because the registry keeps its images.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
@@ -52,7 +52,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// listedImages returns the images that install.md lists for a mirror.
+// listedImages returns the images that install.md lists for mirroring.
 func listedImages(ctx context.Context) []string {
 	GinkgoHelper()
 	commands := changed(realcluster.Documented(version(0), installPage, "## In a disconnected cluster"), "echo-operator-catalog:latest",
@@ -63,7 +63,7 @@ func listedImages(ctx context.Context) []string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// mirrorImages copies quay.io images to the mirror.
+// mirrorImages copies images from quay.io to the mirror.
 func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	GinkgoHelper()
 	for _, image := range images {
@@ -72,8 +72,8 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	}
 }
 
-// disconnect makes the node pull quay.io images only from the mirror until the spec ends. The mirror also contains OLM's images. disconnect
-// also removes the operator's images from the node.
+// Until the spec ends, disconnect makes the node pull quay.io images only from the mirror. The mirror also contains OLM's images.
+// disconnect also deletes the operator's images from the node.
 func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
 	deployments := realcluster.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// consoleSamples are the names of the samples in the OpenShift console, with their owners and titles.
+// consoleSamples is a template that prints the names of the OpenShift console's samples, with the kinds of their owners and their titles.
 const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind} {.spec.title}{"\n"}{end}`
 
 var _ = Describe("the operator in OLM", Ordered, func() {
@@ -43,7 +43,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(seen.Pods).To(HaveLen(2))
 	}, SpecTimeout(10*time.Minute))
 
-	// The operator's Deployment must stay Available with one replica.
+	// The operator's Deployment must remain Available while only one replica is running.
 	It("stays Succeeded while each replica of the operator is replaced", func(ctx SpecContext) {
 		versions := &unstructured.UnstructuredList{}
 		versions.SetAPIVersion("operators.coreos.com/v1alpha1")
@@ -84,7 +84,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
-	// The console opens its editor with the first example. It must not contain a status.
+	// The OpenShift console opens its editor with the first example. The first example must not contain a status.
 	It("passes scorecard, with the missing status of the first example as the only suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
@@ -98,7 +98,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
-	// A Subscription cannot set the number of replicas: OLM restores the bundle's number when the settings change.
+	// A Subscription cannot set the number of replicas, because OLM restores the number in the bundle when the settings change.
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		number := func(ctx context.Context) (string, error) {
 			return tryKubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.spec.replicas}")
@@ -124,7 +124,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		before := echoPods(ctx)
 		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		// This simulates a first version with a different text, and with a sample that the second version lacks.
+		// These commands simulate a first version in which a sample has a different title, and which contains a sample that the second
+		// version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))

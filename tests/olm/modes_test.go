@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The other specs use all namespaces.
+// In the other specs, the operator watches all namespaces.
 var _ = Describe("an OperatorGroup", Label("all"), func() {
 	DescribeTable("with target namespaces", func(ctx SpecContext, targets ...string) {
 		namespaces := []string{"echo-mine", "echo-theirs", "echo-others"}
@@ -64,7 +64,7 @@ const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: t
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
 	output, _ := realcluster.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
-		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits with 1 if the answer is no
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // kubectl exits with 1 if the answer is no
 	Expect(output).To(BeElementOf("yes\n", "no\n"))
 	return output == "yes\n"
 }

@@ -43,18 +43,18 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 	It("is not needed to delete Echoes with the documented steps", func(ctx SpecContext) {
 		run(ctx, installationByOLMv1(version(0)))
 		pod := createKeptEcho(ctx)
-		// This also deletes the CustomResourceDefinition, and all Echoes with it.
+		// The removal also deletes the CustomResourceDefinition, and therefore all Echoes.
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
-		// The first command deletes Echoes, which are already gone.
+		// The first command would delete Echoes, but the Echoes are already gone.
 		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n")
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
 
-// installationByOLMv1 returns the documented commands that install a version from a catalog without later versions.
+// installationByOLMv1 returns the documented commands that install a version from a catalog that has no later versions.
 func installationByOLMv1(version string) string {
 	GinkgoHelper()
 	return changed(realcluster.Documented(version, installPage, "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
@@ -66,7 +66,7 @@ func upgradeByOLMv1(version string) string {
 	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version)
 }
 
-// expectSettled waits until OLM has nothing left to retry, for example after a failure due to a missing permission.
+// expectSettled waits until OLM has nothing left to retry, for example after a failure that a missing permission caused.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,

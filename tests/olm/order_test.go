@@ -28,8 +28,9 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 // foreignFinalizer is a finalizer that does not belong to the operator.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a foreign finalizer: an Echo that is being deleted does not accept new ones. It returns one of the
-// Echo's pods, which has the same finalizer. While that pod exists, a running operator cannot complete the deletion.
+// createKeptEcho creates an Echo with a foreign finalizer. The finalizer is added before the deletion, because an Echo that is being
+// deleted does not accept new finalizers. It returns the name of one of the Echo's pods, which has the same finalizer. While that pod
+// exists, not even a running operator can complete the Echo's deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	createEcho(ctx, "default")
@@ -42,7 +43,7 @@ func createKeptEcho(ctx context.Context) string {
 	return pod
 }
 
-// expectEchoesLetGo deletes Echoes without the operator, as install.md documents, and expects foreign finalizers to stay.
+// expectEchoesLetGo deletes Echoes without the operator, as install.md describes, and expects foreign finalizers to remain.
 func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}

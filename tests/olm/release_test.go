@@ -17,14 +17,15 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// verifyPage is the page whose commands verify a release before it is installed.
+// verifyPage is the page that contains the commands for verifying a release before installation.
 const verifyPage = "docs/how-to/verify-a-release.md"
 
-// reader has an empty folder, the registry, the page of the release and the documentation, and installs by one of the documented methods.
+// reader represents a user who has an empty directory, the registry, the release page and the documentation, and who installs the operator
+// with one of the documented methods.
 type reader struct {
 	helm                        string // the tool set
 	install, upgrade, uninstall func(version string) string
-	folders, folder             string // all, and the one with the files of the version that was verified last
+	folders, folder             string // folder contains the files of the version that was verified last
 }
 
 var _ = Describe("a signed release", Label("release"), func() {
@@ -54,7 +55,7 @@ var _ = Describe("a signed release", Label("release"), func() {
 	}}).specs)
 })
 
-// specs are what the reader does, in order.
+// specs contains the steps that the reader takes, in order.
 func (r *reader) specs() {
 	var before []string
 	BeforeAll(func(ctx SpecContext) {
@@ -98,8 +99,8 @@ func (r *reader) specs() {
 	}, SpecTimeout(10*time.Minute))
 }
 
-// run runs commands as if they were pasted into a shell in the reader's folder, with the copies of files that are there. They find the
-// registry of the test cluster under the public name, over HTTPS.
+// run runs commands as if a user pasted them into a shell in the reader's directory, using the copies of files in that directory. The
+// commands reach the test cluster's registry under its public name, over HTTPS.
 func (r *reader) run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	for _, version := range []string{version(0), version(1), "$version"} {
@@ -115,8 +116,8 @@ func (r *reader) run(ctx context.Context, commands string) string {
 		quoted("cd "+r.folder+"\n"+names+commands))
 }
 
-// verify follows the page in an empty folder, for all that an installation needs, and expects that the notices have each module in the bill
-// of materials.
+// verify follows the documentation page in an empty directory for all artifacts that an installation needs, and expects the notices to list
+// every module in the bill of materials.
 func (r *reader) verify(ctx context.Context, version string) {
 	GinkgoHelper()
 	r.folder = filepath.Join(r.folders, version)
@@ -141,7 +142,7 @@ func (r *reader) verify(ctx context.Context, version string) {
 	}
 }
 
-// check runs commands of the page that verify a version, and returns what they print.
+// check runs the page's commands that verify a version, and returns their output.
 func (r *reader) check(ctx context.Context, version, commands string) string {
 	GinkgoHelper()
 	signer := realcluster.Documented(version, verifyPage, "If you [built the release]")
@@ -149,7 +150,7 @@ func (r *reader) check(ctx context.Context, version, commands string) string {
 	return r.run(ctx, signer+ofVersion.Replace(commands))
 }
 
-// modules returns the Go modules in the bill of materials that the reader pulled, as PATH@VERSION.
+// modules returns the Go modules in the bill of materials that the reader has downloaded, in the form PATH@VERSION.
 func (r *reader) modules() []string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(r.folder, "echo-operator_linux_"+runtime.GOARCH+".spdx.json"))
@@ -168,7 +169,7 @@ func (r *reader) modules() []string {
 	return modules
 }
 
-// expectSigned expects that all images of the operator and its Echo have a digest, and are signed.
+// expectSigned expects that all images that the operator and its Echo run are pinned to a digest and signed.
 func (r *reader) expectSigned(ctx context.Context) {
 	GinkgoHelper()
 	const images = "jsonpath={.items[*].spec.containers[*].image}"
@@ -183,7 +184,7 @@ func (r *reader) expectSigned(ctx context.Context) {
 	}
 }
 
-// changeVersion changes the version of the operator while requests are sent, and waits until the pods of the Echo are replaced.
+// changeVersion changes the operator's version while requests are being sent, and waits until all pods of the Echo have been replaced.
 func (r *reader) changeVersion(ctx context.Context, change func()) {
 	GinkgoHelper()
 	image, pods, prober := sampleImage(ctx), strings.Fields(echoPods(ctx)), startProber(ctx)
@@ -204,7 +205,7 @@ func sampleImage(ctx context.Context) string {
 	return realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 }
 
-// inventory returns all objects in the cluster, of all kinds but those that come and go while nothing is installed.
+// inventory returns all objects in the cluster, except kinds whose objects come and go even if nothing is installed.
 func inventory(ctx context.Context) ([]string, error) {
 	kinds, err := realcluster.TryKubectl(ctx, "api-resources", "--verbs=list", "-o", "name")
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// subscriptionConditions returns the conditions of Subscriptions.
+// subscriptionConditions returns the conditions of all Subscriptions.
 func subscriptionConditions(ctx context.Context) string {
 	GinkgoHelper()
 	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o",
 		`jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
 }
 
-// operatorGroup is the OperatorGroup in install.md.
+// operatorGroup is the manifest of the OperatorGroup in install.md.
 const operatorGroup = `apiVersion: operators.coreos.com/v1
 kind: OperatorGroup
 metadata: {name: echo-operator, namespace: $namespace}
 spec: {}
 `
 
-// Each spec is about a row in docs/reference/troubleshooting.md. Other files test other rows: failure_test.go (Failed), approval_test.go
-// (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
+// Each spec covers a row in docs/reference/troubleshooting.md. Other rows have tests in other files: failure_test.go (Failed),
+// approval_test.go (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
-	// apply runs the documented commands with a change, but does not wait.
+	// apply runs the documented commands with one change, and without waiting.
 	apply := func(ctx context.Context, from, to string) {
 		GinkgoHelper()
 		run(ctx, withoutWaiting(changed(installation(version(0)), from, to)))

@@ -1,7 +1,6 @@
 // Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
-// The specs use throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all` runs the
-// others.
-// `make e2e-release` verifies signed releases, and installs them by all documented methods.
+// The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all`
+// runs the others. `make e2e-release` verifies signed releases, and installs them by all documented methods.
 package olm
 
 import (
@@ -22,7 +21,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the page that contains the commands that the specs run. It is part of a release.
+	// installPage is the documentation page that contains the commands that the specs run. The page is part of each release.
 	installPage = "docs/how-to/install.md"
 	waitTimeout = realcluster.WaitTimeout
 )
@@ -38,7 +37,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
-// restrict makes all pods run as on OpenShift. These are the pods of catalogs, bundles, operators, echo servers, companions and scorecard.
+// restrict makes all pods run under the restrictions that OpenShift imposes. These include the pods of catalogs, bundles, operators, echo
+// servers, companions and scorecard.
 func restrict(ctx context.Context) {
 	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
@@ -58,7 +58,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version, released and documented are short names for functions that all release suites share.
+// version, released and documented are short names for functions that all suites about releases share.
 func version(order int) string {
 	GinkgoHelper()
 	return realcluster.ReleasedVersion(order)
@@ -68,7 +68,7 @@ func released(version string, path ...string) string {
 	return realcluster.ReleasedFile(version, path...)
 }
 
-// installation returns the documented commands that install a version from a catalog without later versions.
+// installation returns the documented commands that install a version from a catalog that has no later versions.
 func installation(version string) string {
 	GinkgoHelper()
 	return changed(realcluster.Documented(version, installPage, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
@@ -85,31 +85,31 @@ func changed(text, from, to string) string {
 	return realcluster.Changed(text, from, to)
 }
 
-// withoutWaiting returns the commands of an installation, without the commands that wait for it.
+// withoutWaiting returns the commands of an installation, except those that wait for it to complete.
 func withoutWaiting(commands string) string {
 	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
 	return applied
 }
 
-// run runs commands as if a user pasted them into a shell, after the commands that set names in install.md.
+// run runs commands as if a user pasted them into a shell, after the commands in install.md that set names.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish moves the tag that a catalog follows to a version's image.
+// publish moves the tag that a catalog follows, so that it refers to the image of the given version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
 }
 
-// kubectl runs kubectl in the operator's namespace.
+// kubectl runs kubectl commands in the operator's namespace.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
-// tryKubectl is like kubectl, but returns an error instead of failing, so that Eventually can retry it.
+// tryKubectl is like kubectl, but returns an error instead of failing the test, so that Eventually can retry the command.
 func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
@@ -134,21 +134,21 @@ func echoPods(ctx context.Context) string {
 	return realcluster.SamplePods(ctx)
 }
 
-// expectSucceeded waits until only the given version is installed.
+// expectSucceeded waits until the given version is installed, and no other version is.
 func expectSucceeded(ctx context.Context, version string) {
 	GinkgoHelper()
 	Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(Equal("echo-operator.v" + version + " Succeeded;"))
 }
 
-// pointCatalogAt makes all versions up to the given one available to OLM.
+// pointCatalogAt makes OLM offer all versions up to the given one.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
 		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
 }
 
-// expectNothingLeft expects that none of the operator's objects exist.
+// expectNothingLeft expects that none of the operator's objects are left.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) ([]string, error) {
@@ -165,14 +165,14 @@ func uninstallation(version string) string {
 	return realcluster.Documented(version, installPage, "## Uninstalling, with OLM")
 }
 
-// uninstall follows the documented steps, and expects that they delete all of the operator's objects.
+// uninstall follows the documented steps, and expects them to delete all of the operator's objects.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
 	run(ctx, uninstallation(version(0)))
 	expectNothingLeft(ctx)
 }
 
-// awaitOperatorGone waits until the operator's process has exited, which happens after the deletion of its Deployment.
+// awaitOperatorGone waits until the operator's process has exited, which happens some time after its Deployment is deleted.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// packageSentences returns the first sentence of the comment of each shipped, handwritten package, without the words "Package NAME".
+// packageSentences returns the first sentence of the package comment of each shipped, handwritten package, without the words "Package
+// NAME".
 func packageSentences(t *testing.T) map[string]string {
 	t.Helper()
 	sentences := map[string]string{}
@@ -45,7 +46,7 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	var rows []string
 	sentences := packageSentences(t)
 	for _, folder := range slices.Sorted(maps.Keys(sentences)) {
-		if !strings.HasSuffix(folder, "test") { // packages for tests are not in the table
+		if !strings.HasSuffix(folder, "test") { // the table omits packages for tests
 			purpose, _, _ := strings.Cut(sentences[folder], ":")
 			rows = append(rows, fmt.Sprintf("| `%s` | %s |", folder, purpose))
 		}
@@ -63,8 +64,8 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that each package comment begins with one sentence about the package's purpose. It also checks that the
-// comment names none of the package's files, because no test can verify that such a list is complete.
+// TestPackageComments checks that each package comment begins with a sentence about the package's purpose. It also checks that the comment
+// does not name any of the package's files, because no test could verify that such a list is complete.
 func TestPackageComments(t *testing.T) {
 	sentences := packageSentences(t)
 	for folder, sentence := range sentences {
@@ -83,7 +84,7 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// TestComments_beginWithTheName finds comments that still contain the old name after a rename.
+// TestComments_beginWithTheName finds comments that still begin with the old name after a function or type was renamed.
 func TestComments_beginWithTheName(t *testing.T) {
 	declaration := regexp.MustCompile(`(?m)(?:^|\n\n)// (?:(?:A|An|The) )?(\w+)[^\n]*\n(?://[^\n]*\n)*(?:func (?:\([^)\n]*\) )?|type )(\w+)`)
 	checked := 0

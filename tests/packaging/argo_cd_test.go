@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// healthPage is the page that contains Argo CD's health check.
+// healthPage is the documentation page that contains the health check for Argo CD.
 const healthPage = "docs/how-to/gitops.md"
 
-// healthCheck returns the script in the documented ConfigMap, in the way that Argo CD reads it.
+// healthCheck returns the script in the documented ConfigMap, read as Argo CD reads it.
 func healthCheck(t *testing.T) string {
 	t.Helper()
 	manifest := regexp.MustCompile(`(?s)<<'END'\n(.*?)\nEND\n`).FindStringSubmatch(text(t, healthPage))
@@ -29,8 +29,8 @@ func healthCheck(t *testing.T) string {
 	return script
 }
 
-// health runs a health check for an object and returns the result. The check runs without the libraries that Argo CD does not open by
-// default.
+// health runs a health check script for an object, and returns the result. The script cannot use the Lua libraries that Argo CD does not
+// open by default.
 func health(t *testing.T, script string, object any) (status, message string) {
 	t.Helper()
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -83,8 +83,8 @@ type echoState struct {
 	}
 }
 
-// wantedHealth returns the health that an Echo must have according to its phase. The operator determines the phase separately from the
-// conditions.
+// wantedHealth returns the health that Argo CD must report for the Echo's phase. The operator determines the phase and the conditions
+// separately.
 func (e echoState) wantedHealth() string {
 	for _, condition := range e.Status.Conditions {
 		if condition.Status == "True" && (condition.Type == "Degraded" || condition.Type == "Stalled") {

@@ -70,14 +70,14 @@ func version(t *testing.T) string {
 	return strings.TrimSpace(text(t, "VERSION"))
 }
 
-// created returns the time at which the version was created.
+// created returns the time at which the current version was created.
 func created(t *testing.T) string {
 	t.Helper()
 	return bundleCSV(t).Annotations["createdAt"]
 }
 
-// TestCreated_isADay checks that createdAt is midnight. Everything in a release has this time. The changelog has the same day once it
-// contains the version.
+// TestCreated_isADay checks that the time in createdAt is midnight. All artifacts of a release have this timestamp. The changelog must
+// contain the same date as soon as it lists the version.
 func TestCreated_isADay(t *testing.T) {
 	day, found := strings.CutSuffix(created(t), "T00:00:00Z")
 	if _, err := time.Parse(time.DateOnly, day); err != nil || !found {
@@ -115,7 +115,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 	}
 }
 
-// ownImages returns the project's images that a file names.
+// ownImages returns the project's own images that a file references.
 func ownImages(t *testing.T, file string) []string {
 	t.Helper()
 	found := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+(:v[0-9.]+[0-9]|@sha256:[0-9a-f]{64})`).FindAllString(text(t, file), -1)
@@ -125,7 +125,7 @@ func ownImages(t *testing.T, file string) []string {
 	return found
 }
 
-// pinnedImages returns a release's images with their digests. Between releases, there are none.
+// pinnedImages returns a release's images with their digests. Between releases, no images are pinned.
 func pinnedImages(t *testing.T) []string {
 	t.Helper()
 	pairs, err := os.ReadFile("../../config/manifests/digests")
@@ -183,8 +183,8 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoReplicasMayBeMissing checks that with one pod, the Deployment is Available, as OLM requires, and that a drain may evict the
-// other pod.
+// TestOneOfTwoReplicasMayBeMissing checks that with only one pod, the Deployment is still Available, as OLM requires, and that a node drain
+// can evict the other pod.
 func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	deployment := bundleCSV(t).Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 	one := new(intstr.FromInt32(1))
@@ -206,7 +206,7 @@ func TestEveryInstallModeIsSupported(t *testing.T) {
 }
 
 // TestTheOldestKubernetes checks that the bundle requires the oldest tested Kubernetes version, and the first OpenShift version that
-// contains it. The community pipeline rejects a bundle with only one of them, or with an older OpenShift version.
+// includes it. The community pipeline rejects a bundle that specifies only one of these versions, or an older OpenShift version.
 func TestTheOldestKubernetes(t *testing.T) {
 	const label = "com.redhat.openshift.versions"
 	openshift := read[struct{ Annotations map[string]string }](t, "bundle", "metadata", "annotations.yaml").Annotations[label]
@@ -217,7 +217,7 @@ func TestTheOldestKubernetes(t *testing.T) {
 	if _, err := fmt.Sscanf(openshift, "v4.%d", &minor); err != nil {
 		t.Fatalf("OpenShift %q: %v", openshift, err)
 	}
-	kubernetes := fmt.Sprintf("1.%d.", minor+13) // OpenShift 4.17 contains Kubernetes 1.30, 4.18 contains 1.31, and so on
+	kubernetes := fmt.Sprintf("1.%d.", minor+13) // OpenShift 4.17 includes Kubernetes 1.30, OpenShift 4.18 includes 1.31, and so on
 	if got := bundleCSV(t).Spec.MinKubeVersion; got != kubernetes+"0" {
 		t.Errorf("the oldest Kubernetes version is %q, but OpenShift %s contains %sx", got, openshift, kubernetes)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChanges_nameWhatExists checks that the paths, tests and identifiers in the tables of changes in CONTRIBUTING.md exist. An identifier
-// must be in a file that its row names before it or right after it.
+// TestChanges_nameWhatExists checks that the paths, tests and identifiers in the tables of changes in CONTRIBUTING.md exist. Each
+// identifier must be in a file that is named in the same row, either before the identifier or directly after it.
 func TestChanges_nameWhatExists(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "CONTRIBUTING.md"), "\n## Where do I change?\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -34,7 +34,7 @@ func TestChanges_nameWhatExists(t *testing.T) {
 	}
 }
 
-// checkPlaces checks the places of a change.
+// checkPlaces checks the locations that a row lists for a change.
 func checkPlaces(t *testing.T, change, places string) {
 	t.Helper()
 	names := quoted(places)
@@ -45,14 +45,14 @@ func checkPlaces(t *testing.T, change, places string) {
 		if isCommand(name) || pathsAt(name) != nil {
 			continue
 		}
-		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names after "in", then those before
+		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names that follow "in", then the preceding names
 		if looksLikePath := strings.Contains(name, "/") && !strings.HasPrefix(name, "k8s.io/"); looksLikePath || !isInAny(t, name, nearest) {
 			t.Errorf("%s: %s is in none of %v", change, name, nearest)
 		}
 	}
 }
 
-// quoted returns the parts of a string that are in backticks.
+// quoted returns the parts of a string that are enclosed in backticks.
 func quoted(text string) []string {
 	var all []string
 	for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
@@ -61,13 +61,13 @@ func quoted(text string) []string {
 	return all
 }
 
-// isCommand reports whether a name is a command or a setting of a command. Another test checks these names.
+// isCommand reports whether a name is a command, or a setting for a command. These names are checked by another test.
 func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }
 
-// pathsAt returns the files and directories that match a path in the project. In the path, * and NAME stand for any name. It returns nil if
-// there are none.
+// pathsAt returns the files and directories that match a path in the project. In the path, * and NAME are wildcards for any name. It
+// returns nil if nothing matches.
 func pathsAt(name string) []string {
 	found, err := fs.Glob(os.DirFS(inProject()), strings.ReplaceAll(strings.TrimSuffix(name, "/"), "NAME", "*"))
 	if err != nil || strings.HasPrefix(name, "+") {
@@ -76,7 +76,7 @@ func pathsAt(name string) []string {
 	return found
 }
 
-// isInAny reports whether a string is in a file at one of the paths, or in a file directly in a directory at one of them.
+// isInAny reports whether any of the paths is a file that contains a string, or a directory that directly contains such a file.
 func isInAny(t *testing.T, name string, paths []string) bool {
 	t.Helper()
 	word := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(name) + `(?:\W|$)`)
@@ -106,9 +106,9 @@ func testFunctions(t *testing.T) map[string]bool {
 	return functions
 }
 
-// TestWarnings_areInTheDocumentation checks that the documentation describes what to do about each condition reason that requires action.
+// TestWarnings_areInTheDocumentation checks that for each condition reason that requires action, the documentation describes what to do.
 func TestWarnings_areInTheDocumentation(t *testing.T) {
-	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // so that EchoNotReady does not fire
+	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // EchoNotReady does not fire for these
 	reasons := regexp.MustCompile(`\tReason\w+ +WarningReason = "(\w+)"`).FindAllStringSubmatch(text(t, "api", "v1", "echo_reasons.go"), -1)
 	for _, reason := range reasons {
 		if !strings.Contains(text(t, "docs", "reference", "troubleshooting.md"), reason[1]) {
@@ -124,7 +124,8 @@ func TestWarnings_areInTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestOneKubernetesMinorVersion checks that all places name the minor version of the Kubernetes libraries that the operator is built with.
+// TestOneKubernetesMinorVersion checks that every place that names a Kubernetes minor version names the version of the libraries that the
+// operator is built with.
 func TestOneKubernetesMinorVersion(t *testing.T) {
 	library := regexp.MustCompile(`\tk8s\.io/client-go v0\.(\d+)\.`).FindStringSubmatch(text(t, "go.mod"))
 	if library == nil {

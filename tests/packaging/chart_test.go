@@ -32,7 +32,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the files that the chart renders in the namespace echo-operator-system. Values have the form of the --set flag.
+// render returns the files that the chart renders in the namespace echo-operator-system. Values have the format of Helm's --set flag.
 func render(t *testing.T, set ...string) (map[string]string, error) {
 	t.Helper()
 	values := map[string]any{}
@@ -66,7 +66,8 @@ func installed(t *testing.T, set ...string) map[string]map[string]any {
 	return objects
 }
 
-// objectsIn returns the objects in manifests by kind and name. Outside of the operator's namespace, the key also contains the namespace.
+// objectsIn returns the objects in manifests by kind and name. For objects outside the operator's namespace, the key also contains the
+// namespace.
 func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}
@@ -87,7 +88,8 @@ func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	return objects
 }
 
-// kustomized returns the output of kustomize for one of the project's kustomizations, which may refer to files anywhere in the project.
+// kustomized returns the objects that kustomize generates for one of the project's kustomizations, which may reference files anywhere in
+// the project.
 func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
@@ -110,7 +112,7 @@ func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	return objectsIn(t, string(manifests))
 }
 
-// TestChart_isTheInstaller lists the differences between the chart and install.yaml.
+// TestChart_isTheInstaller checks that the chart and install.yaml contain the same objects, except for the differences that the test lists.
 func TestChart_isTheInstaller(t *testing.T) {
 	want, got := kustomized(t, "resources: [../config/default]"), installed(t)
 	delete(want, "Namespace echo-operator-system") // with --create-namespace, Helm creates the namespace
@@ -133,7 +135,8 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
-// TestChart_isOfTheVersion checks that the chart names the project's images, as config/manager does. A release has their digests.
+// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images have
+// digests.
 func TestChart_isOfTheVersion(t *testing.T) {
 	metadata := loadChart(t).Metadata
 	if metadata.Version != version(t) || metadata.AppVersion != version(t) {

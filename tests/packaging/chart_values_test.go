@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostValues is the number of values that the chart may have. Settings that few clusters need can be changed in other ways.
+// mostValues is the maximum number of values that the chart may have. Users can change settings that few clusters need in other ways.
 const mostValues = 15
 
-// effect contains all changes that a value causes: new lines in objects, and removed lines with the prefix "-".
+// effect contains all changes that a value causes: added lines in objects, and removed lines with the prefix "-".
 type effect struct{ value, set, changes string }
 
 func effects() []effect {
@@ -50,7 +50,8 @@ func TestChart_eachValueTakesEffect(t *testing.T) {
 	}
 }
 
-// TestChart_networkPolicy checks that kustomize produces the same policy, and that the chart can narrow and extend it.
+// TestChart_networkPolicy checks that kustomize generates the same policy as the chart, and that chart values can narrow and extend the
+// policy.
 func TestChart_networkPolicy(t *testing.T) {
 	const name = "NetworkPolicy echo-operator-controller-manager"
 	component := kustomized(t, "resources: [../config/default]\ncomponents: [../config/components/network-policy]")
@@ -67,7 +68,7 @@ func TestChart_networkPolicy(t *testing.T) {
 	}
 }
 
-// TestChart_values checks that each value has an effect, and a comment that is on the chart's page.
+// TestChart_values checks that each value has an effect, and that its comment is on the chart's page.
 func TestChart_values(t *testing.T) {
 	var described []string
 	for row := range strings.Lines(text(t, "charts/echo-operator/README.md")) {
@@ -127,7 +128,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 	}
 }
 
-// changes returns the objects and the lines of objects that differ, sorted.
+// changes returns, in sorted order, the objects that differ and the lines of objects that differ.
 func changes(t *testing.T, before, after map[string]map[string]any) []string {
 	t.Helper()
 	all := map[string]int{}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCommunityFields runs the static tests of the OpenShift community pipeline, except those that the validators include.
+// TestCommunityFields runs the OpenShift community pipeline's static tests, except the tests that the validators include.
 func TestCommunityFields(t *testing.T) {
 	csv := bundleCSV(t)
 	for field, want := range map[string]struct{ value, pattern string }{
@@ -47,9 +47,9 @@ func TestIconIsTheFile(t *testing.T) {
 	}
 }
 
-// TestBundleInstallsEverywhere checks the kinds in the bundle. The community pipeline rejects a NetworkPolicy, and OLM does not install a
-// bundle with a kind that the cluster does not serve. Examples are the kinds of the Prometheus Operator, of the OpenShift console and of
-// Gateway API.
+// TestBundleInstallsEverywhere checks the kinds in the bundle. The community pipeline rejects a bundle that contains a NetworkPolicy, and
+// OLM does not install a bundle that contains a kind that the cluster does not serve. Examples are the kinds of the Prometheus Operator,
+// the OpenShift console and Gateway API.
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()

@@ -10,8 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestColumnsOfTheList checks the printer columns. The OpenShift console shows all of them, including the columns for `kubectl get -o
-// wide`.
+// TestColumnsOfTheList checks the printer columns. The OpenShift console shows all columns, including those for `kubectl get -o wide`.
 func TestColumnsOfTheList(t *testing.T) {
 	var names []string
 	for _, column := range currentCRD(t).Spec.Versions[0].AdditionalPrinterColumns {
@@ -25,10 +24,10 @@ func TestColumnsOfTheList(t *testing.T) {
 	}
 }
 
-// TestResourcesOfTheDetailsPage checks the bundle's list of resources. The OpenShift console follows owners in the order of the list, and
-// finds an Ingress only by its full name. Its Topology view shows none of an Echo's objects if the cluster does not serve one of the kinds,
-// so each kind must be built into Kubernetes. The list contains Event because operator-sdk would otherwise assume that a rule for events
-// means the old events.k8s.io/v1beta1.
+// TestResourcesOfTheDetailsPage checks the bundle's list of resources. The OpenShift console follows owner references in the order of the
+// list, and finds an Ingress only by its full resource name. The console's Topology view shows none of an Echo's objects if the cluster
+// does not serve one of the kinds, so that each kind must be built into Kubernetes. The list contains Event, because operator-sdk would
+// otherwise assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {
@@ -41,8 +40,8 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 	}
 }
 
-// TestHelpTexts_nameWhatIsShown checks that help texts use the names of descriptors, because the form and the page do not show the names of
-// fields.
+// TestHelpTexts_nameWhatIsShown checks that help texts refer to fields by the names of their descriptors, because the form and the details
+// page do not show field names.
 func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}

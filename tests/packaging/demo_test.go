@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fake is a program that records its calls. The test determines the output of detect and kind.
+// fake is a program that records its calls. The test specifies what the fake detect and kind programs print.
 const fake = `#!/usr/bin/env bash
 echo "${0##*/} $*" >>"$CALLS"
 case "${0##*/} $*" in
@@ -22,7 +22,7 @@ kubectl\ *-f\ -) cat >/dev/null ;;
 esac
 `
 
-// demo is a machine with fake programs on which the demo runs.
+// demo represents a machine with fake programs on which the demo runs.
 type demo struct {
 	root, calls string
 	environment []string
@@ -50,7 +50,7 @@ func newDemo(t *testing.T, programs ...string) *demo {
 		"OLM=no", "DOCKER=0", "DETECTED=real"}}
 }
 
-// symlink makes a symbolic link to a file.
+// symlink creates a symbolic link to a file.
 func symlink(t *testing.T, file, name string) {
 	t.Helper()
 	absolute, err := filepath.Abs(file)
@@ -84,7 +84,7 @@ func (d *demo) run(t *testing.T, environment []string, script ...string) (calls 
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(recorded), d.root, "")), "\n"), string(printed)
 }
 
-// callsOf returns the calls of some programs.
+// callsOf returns the calls of the given programs.
 func callsOf(calls []string, programs ...string) []string {
 	return slices.DeleteFunc(slices.Clone(calls), func(call string) bool {
 		program, _, _ := strings.Cut(call, " ")
@@ -92,7 +92,7 @@ func callsOf(calls []string, programs ...string) []string {
 	})
 }
 
-// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to the images by tag.
+// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to loading the images by tag.
 func TestDemo_onKind(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	version := strings.TrimSpace(text(t, "VERSION"))
@@ -125,7 +125,7 @@ func TestDemo_onKind(t *testing.T) {
 	}
 }
 
-// TestDemo_withoutKind checks when the demo uses another cluster than a kind cluster.
+// TestDemo_withoutKind checks when the demo uses a cluster that kind did not create.
 func TestDemo_withoutKind(t *testing.T) {
 	both := []string{"docker", "kind"}
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// instruction is an instruction in a Dockerfile, joined into one line.
+// instruction is a Dockerfile instruction, joined into one line.
 type instruction struct{ name, arguments string }
 
 // dockerfiles returns the instructions in each of the project's Dockerfiles.
@@ -37,7 +37,8 @@ func instructions(content string) []instruction {
 	return all
 }
 
-// TestPlatformsAreThoseOfBuildKit checks that platform arguments have no defaults, which would override the platform that BuildKit sets.
+// TestPlatformsAreThoseOfBuildKit checks that platform arguments have no default values, because these would override the platform that
+// BuildKit sets.
 func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	for file, all := range dockerfiles(t) {
 		for _, i := range all {
@@ -48,7 +49,8 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// imageOf returns an image's instructions, including the stages that it is based on. The first instruction is FROM, with the base image.
+// imageOf returns an image's instructions, including the instructions of the stages that it is based on. The first instruction is the FROM
+// instruction with the base image.
 func imageOf(t *testing.T, file, program string) []instruction {
 	t.Helper()
 	stages, stage := map[string][]instruction{}, ""
@@ -67,8 +69,8 @@ func imageOf(t *testing.T, file, program string) []instruction {
 	return stages[""] // only the last stage has no name
 }
 
-// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that images contain
-// nothing else.
+// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that the images contain
+// nothing except these programs.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {
@@ -89,8 +91,8 @@ func TestBaseImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDockerfilesWorkOnAFreshClone checks that files that COPY takes from the build context exist and are not ignored, and that all other
-// files come from an earlier stage.
+// TestDockerfilesWorkOnAFreshClone checks that every file that COPY takes from the build context exists and is not ignored, and that all
+// other files come from an earlier stage.
 func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*`)
 	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))
@@ -129,7 +131,7 @@ func checkSources(t *testing.T, file, arguments string, ignored []string) {
 	}
 }
 
-// TestDockerfilesBuildAsMake checks that Dockerfiles build the same programs as make.
+// TestDockerfilesBuildAsMake checks that the Dockerfiles build the same programs as make.
 func TestDockerfilesBuildAsMake(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
 	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// documents returns the documentation, by file.
+// documents returns the content of the documentation pages, by file name.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"}
@@ -21,8 +21,8 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedPathsExist checks the documented paths that begin with one of the project's directories. It does not check paths with a
-// pattern or a placeholder. Paths that exist only in a release may be absent.
+// TestDocumentedPathsExist checks the documented paths that begin with one of the project's directories. It ignores paths that contain a
+// pattern or a placeholder. A path that exists only in a release may be missing.
 func TestDocumentedPathsExist(t *testing.T) {
 	path := regexp.MustCompile(
 		"`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
@@ -41,7 +41,7 @@ func TestDocumentedPathsExist(t *testing.T) {
 	}
 }
 
-// TestDocumentedTargetsExist checks every `make TARGET` in the documentation.
+// TestDocumentedTargetsExist checks every `make TARGET` command in the documentation.
 func TestDocumentedTargetsExist(t *testing.T) {
 	targets := makeTargets(t)
 	for file, content := range documents(t) {
@@ -53,7 +53,8 @@ func TestDocumentedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist checks the tests that docs/explanation/security.md names. It finds functions by name, and specs by file and text.
+// TestNamedTestsExist checks that the tests named in docs/explanation/security.md exist. It finds test functions by name, and specs by file
+// and text.
 func TestNamedTestsExist(t *testing.T) {
 	page, functions := text(t, "docs/explanation/security.md"), testFunctions(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
@@ -73,8 +74,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions checks that the documentation states the versions that the operator is tested with. These are the versions that the
-// tools are built from.
+// TestTestedVersions checks that the documentation states the versions that the operator is tested with. The tools are built from the same
+// versions.
 func TestTestedVersions(t *testing.T) {
 	newest := pinned(t, "cluster", "k8s.io/kubernetes")
 	servers := []string{newest}
@@ -106,7 +107,7 @@ func TestTestedVersions(t *testing.T) {
 	}
 }
 
-// pinned returns the version of a module in a set of tools.
+// pinned returns a module's version in a set of tools.
 func pinned(t *testing.T, set, module string) string {
 	t.Helper()
 	version := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(

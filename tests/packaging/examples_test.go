@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryExampleButTheFirstHasAStatus checks the examples' status. scorecard suggests that each example has a status with fields of the
-// CRD. The OpenShift console offers the first example, and would post its status.
+// TestEveryExampleButTheFirstHasAStatus checks the status of the examples. scorecard suggests that each example have a status with fields
+// from the CRD. The first example must not have a status, because the OpenShift console offers this example and would post its status.
 func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
 	var examples []struct {
 		Metadata struct{ Name string }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that any module with project code
-// requires. Other modules only pin other projects' programs: make builds them, and downloads its own Go version.
+// requires. Other modules only pin programs from other projects: make builds these programs, and downloads the Go version that it needs.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {
@@ -36,8 +36,8 @@ func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	}
 }
 
-// TestEverythingIsBuiltWithOneVersionOfGo checks that the toolchain lines of all modules, make, CI, workflows and Dockerfiles name the same
-// version.
+// TestEverythingIsBuiltWithOneVersionOfGo checks that make, CI, the workflows, the Dockerfiles and the toolchain lines of all modules
+// specify the same Go version.
 func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^toolchain go(\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))
 	if want == nil {
@@ -58,7 +58,7 @@ func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 	}
 	for file, pattern := range patterns {
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(text(t, file), -1)
-		if len(found) == 0 && !strings.HasSuffix(file, "Dockerfile") { // some files build nothing
+		if len(found) == 0 && !strings.HasSuffix(file, "Dockerfile") { // some Dockerfiles build nothing
 			t.Errorf("%s names no Go version", file)
 		}
 		for _, each := range found {

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// image locates the description of one of the project's images: the Dockerfile, and the build argument PROGRAM.
+// image identifies one of the project's images: by its Dockerfile, and the value of the build argument PROGRAM.
 type image struct{ file, program string }
 
-// images returns a release's images.
+// images returns the images that are part of a release.
 func images() map[string]image {
 	return map[string]image{
 		"echo-operator": {"Dockerfile", ""}, "echo-server": {"Dockerfile", "echo-server"}, "echo-operator-pathcheck": {"Dockerfile", "pathcheck"},
@@ -24,8 +24,8 @@ func images() map[string]image {
 	}
 }
 
-// TestImagesAreThoseOfTheDockerfiles checks that make assembles the images that the Dockerfiles describe. make does not use the
-// Dockerfiles, but other people do.
+// TestImagesAreThoseOfTheDockerfiles checks that make builds the same images that the Dockerfiles describe. make does not use the
+// Dockerfiles, but users do.
 func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	for name, image := range images() {
 		command := exec.CommandContext(t.Context(), "tools/make/image", name, "describe")
@@ -43,8 +43,8 @@ func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	}
 }
 
-// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is an image, and that make builds its program from
-// the same package.
+// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is one of the images, and that make builds the
+// image's program from the same package.
 func TestDockerfileHasEachProgram(t *testing.T) {
 	var programs, stages []string
 	makefiles := text(t, "Makefile") + text(t, "tools", "make", "must-gather.mk")
@@ -72,8 +72,8 @@ func TestDockerfileHasEachProgram(t *testing.T) {
 	}
 }
 
-// TestImagesHaveTheLabelsOfOCI checks the labels that scanners and registries read. A revision label would change the digests, which are
-// committed.
+// TestImagesHaveTheLabelsOfOCI checks the labels that scanners and registries read. A label with the revision would change the digests,
+// which are committed.
 func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	const prefix = "LABEL org.opencontainers.image."
 	for name, image := range images() {
@@ -86,7 +86,7 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 		}
 		want := map[string]string{"source": "https://github.com/echo-operator/echo-operator", "version": "v" + version(t), "created": created(t),
 			"licenses": "Apache-2.0"}
-		if name == "echo-operator-must-gather" { // this image contains a shell
+		if name == "echo-operator-must-gather" { // the image contains a shell
 			want["licenses"] += " AND GPL-2.0-only AND GPL-3.0-or-later AND LGPL-2.1-or-later"
 		}
 		if !maps.Equal(labels, want) {
@@ -95,7 +95,7 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 	}
 }
 
-// described returns an image's instructions in the format of `tools/make/image describe`: one label per line, without quotes.
+// described returns an image's instructions in the output format of `tools/make/image describe`: one label per line, without quotes.
 func described(t *testing.T, image image) []string {
 	t.Helper()
 	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// plugin is a krew manifest.
+// plugin is the plugin's krew manifest.
 type plugin struct {
 	APIVersion, Kind string
 	Metadata         struct{ Name string }
@@ -30,7 +30,7 @@ type plugin struct {
 	}
 }
 
-// TestKrewManifest checks the requirements of the krew index.
+// TestKrewManifest checks that the manifest meets the requirements of the krew index.
 func TestKrewManifest(t *testing.T) {
 	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
 	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" ||
@@ -58,7 +58,7 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives creates archives of small programs. It checks the archives, their checksums and the plugin's manifest.
+// TestArchives creates archives of small programs. It checks the contents of the archives, their checksums and the plugin's manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()
 	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
@@ -71,7 +71,7 @@ func TestArchives(t *testing.T) {
 			want[program+"_v1.2.3_"+platform+".tar.gz"] = []string{program + suffix, "LICENSE", "NOTICES"}
 		}
 	}
-	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // Windows does not run shell scripts
+	for _, platform := range []string{"linux_arm64", "darwin_amd64"} { // not for Windows, which does not run shell scripts
 		name := "kubectl-echo_v1.2.3_" + platform + ".tar.gz"
 		want[name] = append(want[name], "kubectl_complete-echo")
 	}
@@ -114,7 +114,8 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	}
 }
 
-// TestCompletionScript_isDocumented checks the documented completion script, which users of installations without the file need.
+// TestCompletionScript_isDocumented checks the completion script in the documentation, which is for users whose installation does not
+// include the script.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {
@@ -122,7 +123,7 @@ func TestCompletionScript_isDocumented(t *testing.T) {
 	}
 }
 
-// filesOf returns the files in a compressed archive. It fails if a program is not executable.
+// filesOf returns the files in a compressed archive. The test fails if a program is not executable.
 func filesOf(t *testing.T, archive string) []string {
 	t.Helper()
 	content, err := gzip.NewReader(strings.NewReader(archive))

@@ -16,8 +16,8 @@ import (
 
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
-// TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the table of answers in
-// docs/explanation/security.md. Each remark must have an answer, and each answer must have a remark.
+// TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the remarks that docs/explanation/security.md
+// answers. Each remark must have an answer, and each answer must have a remark.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")
@@ -40,7 +40,7 @@ func TestKubeScore(t *testing.T) {
 	}
 }
 
-// answers returns the remarks from the table in docs/explanation/security.md, by subject.
+// answers returns the remarks in the table in docs/explanation/security.md, by subject.
 func answers(t *testing.T) map[string][]string {
 	t.Helper()
 	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Remarks of kube-score\n")
@@ -59,13 +59,13 @@ func answers(t *testing.T) map[string][]string {
 	return answered
 }
 
-// remarks returns kube-score's remarks on manifests, without repetitions.
+// remarks returns kube-score's remarks on manifests, without duplicates.
 func remarks(t *testing.T, manifests string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")
 	command.Stdin = strings.NewReader(manifests)
 	output, err := command.Output()
-	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // 1 if there are remarks
+	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // exits with 1 if there are remarks
 		t.Fatal(err)
 	}
 	var objects []struct {
@@ -106,8 +106,8 @@ func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	return all.String()
 }
 
-// children returns the objects that the operator creates, from files that its tests compare with these objects. The file everything.yaml is
-// not used, because it has unusual values on purpose.
+// children returns objects that the operator creates, read from files that the operator's tests compare with these objects. The file
+// everything.yaml is not used, because it intentionally contains unusual values.
 func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder

@@ -27,7 +27,7 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 	}
 }
 
-// TestLinksAreChecked checks that the test finds broken links, and ignores text that is not a link.
+// TestLinksAreChecked checks that broken links are found, and that text that is not a link is ignored.
 func TestLinksAreChecked(t *testing.T) {
 	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](images/echo-page.png)\n" +
 		"```sh\n# Two\n[e](none.md)\n```\n" +
@@ -46,12 +46,12 @@ func TestLinksAreChecked(t *testing.T) {
 	}
 }
 
-// TestNamedPagesExist checks references to the documentation from other files: URLs and page names in messages, manifests, the dashboard,
+// TestNamedPagesExist checks references to the documentation in other files: URLs and page names in messages, manifests, the dashboard,
 // console objects, programs, scripts and comments.
 func TestNamedPagesExist(t *testing.T) {
 	checked := map[string]int{}
 	for _, file := range filesNamed(t, "*") {
-		if file == "tests/packaging/links_test.go" || file == "tests/words/words_test.go" { // these files name pages that do not exist
+		if file == "tests/packaging/links_test.go" || file == "tests/words/words_test.go" { // these files name nonexistent pages
 			continue
 		}
 		for _, l := range namedPages(text(t, file)) {
@@ -69,7 +69,7 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
-// TestNamedPages checks that the test finds the project's URLs, with and without a heading, and page names.
+// TestNamedPages checks that the project's URLs, with and without a heading, and page names are found in text.
 func TestNamedPages(t *testing.T) {
 	const url = "https://github.com/echo-operator/echo-operator"
 	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +
@@ -80,7 +80,8 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachableFromTheReadme checks that links lead to every page, because no one finds a page without links to it.
+// TestPagesAreReachableFromTheReadme checks that every page can be reached by following links from the README, because no one finds a page
+// that no other page links to.
 func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	all, reached := documents(t), map[string]bool{}
 	var visit func(page string)
@@ -101,7 +102,7 @@ func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	}
 }
 
-// link is a link to a file and a heading. The path of the file is relative to the project's root.
+// link is a link to a file and to a heading in that file. The path of the file is relative to the project's root directory.
 type link struct{ file, heading string }
 
 // links returns a page's links to files in the project.
@@ -122,7 +123,7 @@ func links(page, content string) []link {
 	return all
 }
 
-// namedPages returns the project's files that a string names by URL, and the pages that it names by path.
+// namedPages returns the project files that a string references by URL, and the pages that it references by path.
 func namedPages(text string) []link {
 	var all []link
 	page := regexp.MustCompile(`https://github\.com/echo-operator/echo-operator(?:/(?:blob|tree)/main/([\w./-]*\w))?(?:#([\w-]+))?|` +
@@ -139,7 +140,7 @@ func namedPages(text string) []link {
 	return all
 }
 
-// brokenLink returns a description of the problem with a link.
+// brokenLink returns a description of what is wrong with a link, or "".
 func brokenLink(l link) string {
 	if l.heading == "" {
 		if _, err := os.Stat(inProject(l.file)); err != nil {
@@ -157,7 +158,7 @@ func brokenLink(l link) string {
 	return ""
 }
 
-// headings returns the fragments of a page's headings, as GitHub generates them.
+// headings returns the URL fragments of a page's headings, as GitHub generates them.
 func headings(page string) []string {
 	var all []string
 	seen := map[string]int{}

@@ -18,7 +18,7 @@ import (
 )
 
 // TestMustGatherImage checks the image for `oc adm must-gather --image`. All programs that oc and oc rsync run in the image must exist,
-// need no other files, and work for an unknown user. `make test-must-gather-image` builds the image.
+// must not need other files, and must work for a user without an account. `make test-must-gather-image` builds the image.
 func TestMustGatherImage(t *testing.T) {
 	archive := os.Getenv("MUST_GATHER_IMAGE")
 	if archive == "" {
@@ -51,7 +51,7 @@ func TestMustGatherImage(t *testing.T) {
 	}
 }
 
-// unpacked returns a directory with the files of an image from an archive for docker load.
+// unpacked unpacks an image from an archive for docker load, and returns the directory that contains the image's files.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	files, root := t.TempDir(), t.TempDir()
@@ -95,7 +95,7 @@ func checkStatic(t *testing.T, program, path string) {
 	}
 }
 
-// runIn runs a script with bash as an unknown user who sees only one directory, and returns the output.
+// runIn runs a bash script in a chroot directory, as a user without an account, and returns the output.
 func runIn(t *testing.T, root, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -110,7 +110,8 @@ func runIn(t *testing.T, root, script string) string {
 	return string(output)
 }
 
-// TestMustGatherPackages checks the pins: two packages for each architecture, and the sources of everything that the packages contain.
+// TestMustGatherPackages checks that for each architecture, two packages are pinned, and that the sources of everything in these packages
+// are pinned.
 func TestMustGatherPackages(t *testing.T) {
 	pins := text(t, "cmd", "must-gather", "packages")
 	line := regexp.MustCompile(`(?m)^(\w+) [0-9a-f]{64} debian(?:-security)?/pool/\S+/([^/\s_]+)_(\S+)$`)
@@ -131,7 +132,8 @@ func TestMustGatherPackages(t *testing.T) {
 	}
 }
 
-// TestDebianFiles checks that a pinned file is taken from the cache, and that the error names the pin of a file that is not served.
+// TestDebianFiles checks that pinned files are taken from the cache, and that if a file is not available for download, the error names its
+// pin.
 func TestDebianFiles(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/apt/apt-helper"); err != nil {
 		t.Skip("this is not Debian")

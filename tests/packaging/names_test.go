@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestDocumentedNames_exist checks that pages name only metrics and settings that exist. docs/reference/surface.md contains the names from
-// the sources.
+// TestDocumentedNames_exist checks that documentation pages mention only metrics and settings that exist. docs/reference/surface.md lists
+// the names that the source files define.
 func TestDocumentedNames_exist(t *testing.T) {
 	surface, checked := text(t, "docs/reference/surface.md"), 0
 	name := regexp.MustCompile("`(echo_[a-z_]+|ECHO_[A-Z_]+)(?:=[^`]*|\\{[^`]*)?`")
-	part := regexp.MustCompile("_(bucket|sum|count)$") // the suffixes of a histogram
+	part := regexp.MustCompile("_(bucket|sum|count)$") // the suffixes of histogram metrics
 	notNames := []string{"echo_namespace", "ECHO_INFO_"}
 	for file, content := range documents(t) {
-		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // with removed and foreign names
+		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" { // mention removed and foreign names
 			continue
 		}
 		for _, found := range name.FindAllStringSubmatch(content, -1) {
@@ -31,7 +31,7 @@ func TestDocumentedNames_exist(t *testing.T) {
 	}
 }
 
-// TestDocumentedControllers checks that docs/reference/metrics.md lists the values of the label controller.
+// TestDocumentedControllers checks that docs/reference/metrics.md lists all values of the controller label.
 func TestDocumentedControllers(t *testing.T) {
 	names := map[string]bool{}
 	for _, file := range filesNamed(t, "*.go") {

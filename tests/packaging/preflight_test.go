@@ -19,7 +19,7 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 }
 
 // TestImagesForMirrors checks the related images. A disconnected cluster mirrors only these images, and the operator must know their names.
-// The must-gather image is an exception, because people run it. A release may omit it.
+// The operator does not need the name of the must-gather image, because people run this image. A release may omit this image.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
@@ -52,7 +52,7 @@ func TestImagesForMirrors(t *testing.T) {
 }
 
 // TestDigestsForAllOrNone checks that either all images or no images have digests. During development, images have tags. In a release, all
-// images have digests, which mirrors require.
+// images have digests, because mirrors require them.
 func TestDigestsForAllOrNone(t *testing.T) {
 	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
 		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)
@@ -64,7 +64,7 @@ func TestDigestsForAllOrNone(t *testing.T) {
 }
 
 // TestImagesOfTheOperator checks that the Dockerfile complies with preflight's image rules. The rule about the base image does not apply,
-// because there is no base image.
+// because the images have no base image.
 func TestImagesOfTheOperator(t *testing.T) {
 	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
 	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck", "echo-operator-scorecard"} {

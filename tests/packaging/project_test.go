@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// projectFile is the content of PROJECT, which lists the project's APIs for operator-sdk.
+// projectFile is the content of the PROJECT file, which lists the project's APIs for operator-sdk.
 type projectFile struct {
 	Domain, ProjectName, Repo, Version string
 	Layout                             []string
@@ -49,7 +49,8 @@ func TestProject_namesTheProject(t *testing.T) {
 	}
 }
 
-// TestProject_namesTheAPIs checks that the resources match the CustomResourceDefinitions, with their types and reconcilers.
+// TestProject_namesTheAPIs checks that the listed resources match the CustomResourceDefinitions, and that their types and reconcilers
+// exist.
 func TestProject_namesTheAPIs(t *testing.T) {
 	project := read[projectFile](t, "PROJECT")
 	described := map[string]projectResource{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEveryPackageWithALockIsRaced checks that `make race` runs the tests of each shipped package that synchronizes goroutines.
+// TestEveryPackageWithALockIsRaced checks that `make race` runs the tests of every shipped package that synchronizes goroutines.
 func TestEveryPackageWithALockIsRaced(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^raced := (.*)$`).FindStringSubmatch(text(t, "tools", "make", "tests.mk"))
 	if setting == nil {

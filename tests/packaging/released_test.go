@@ -21,13 +21,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// released is an image of a release for one platform, or an archive. The digest is the digest of the manifest or the archive.
+// released is a release artifact: an image for one platform, or an archive. The digest is that of the image's manifest or of the archive.
 type released struct {
 	name, digest string
 	files        map[string][]byte
 }
 
-// releasedImages returns the images that `make release` built for each platform. Without a release, it skips the test.
+// releasedImages returns the images that `make release` built for each platform. If there is no release, the test is skipped.
 func releasedImages(t *testing.T) []released {
 	t.Helper()
 	layouts, err := filepath.Glob(inProject("dist", "images", "*"))
@@ -63,7 +63,7 @@ func releasedImages(t *testing.T) []released {
 	return all
 }
 
-// releasedArchives returns the archives of `make release`.
+// releasedArchives returns the archives that `make release` created.
 func releasedArchives(t *testing.T) []released {
 	t.Helper()
 	archives, err := filepath.Glob(inProject("dist", "archives", "*.tar.gz"))
@@ -80,7 +80,7 @@ func releasedArchives(t *testing.T) []released {
 	return all
 }
 
-// unpack adds the files in a compressed archive.
+// unpack adds the files in a compressed archive to a map.
 func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	t.Helper()
 	uncompressed, err := gzip.NewReader(bytes.NewReader(archive))
@@ -101,7 +101,8 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the Go version and the modules that all programs contain, in the form PATH@VERSION. It excludes the project itself.
+// linked returns the Go versions and the modules of all programs in the artifact, with modules in the form PATH@VERSION. The project's own
+// module is excluded.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {
@@ -124,8 +125,8 @@ func (r released) linked() []string {
 	return slices.Compact(modules)
 }
 
-// TestReleased_haveNotices compares the notices in each image and archive with the linked modules. Licenses require that notices accompany
-// programs.
+// TestReleased_haveNotices compares the notices in each image and archive with the modules that are linked into its programs. Licenses
+// require that their notices accompany the programs.
 func TestReleased_haveNotices(t *testing.T) {
 	for _, each := range append(releasedImages(t), releasedArchives(t)...) {
 		folder := ""
@@ -150,7 +151,8 @@ func TestReleased_haveNotices(t *testing.T) {
 	}
 }
 
-// TestReleasedBills_listWhatIsLinked compares the bills of materials that `make sbom` wrote with the linked modules.
+// TestReleasedBills_listWhatIsLinked compares the bills of materials that `make sbom` wrote with the modules that are linked into the
+// programs.
 func TestReleasedBills_listWhatIsLinked(t *testing.T) {
 	if _, err := os.Stat(inProject("dist", "sbom")); err != nil {
 		t.Skip("'make sbom' writes the bills of materials")

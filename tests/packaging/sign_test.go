@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// fakeTools prints its own directory for every tool set. Its programs record the arguments of cosign, and print a digest or a reference.
+// fakeTools prints the directory that contains it, whichever set of tools is requested. The fake programs in this directory record cosign's
+// arguments, and print a digest or a reference.
 const fakeTools = `#!/bin/sh
 name=${0##*/}
 case $name in
@@ -21,8 +22,8 @@ oras) for last; do :; done; echo "$last-bill" ;;
 esac
 `
 
-// signed returns the calls of cosign by tools/release/sign for a release with one image. It omits the files that the script creates for the
-// key.
+// signed returns the cosign commands that tools/release/sign runs for a release with one image. It ignores the files that the script
+// creates for the key.
 func signed(t *testing.T, key string) string {
 	t.Helper()
 	script, err := filepath.Abs(inProject("tools", "release", "sign"))
@@ -53,7 +54,8 @@ func signed(t *testing.T, key string) string {
 	return content(t, filepath.Join(root, "log"))
 }
 
-// TestSign_sameButForTheIdentity compares the rehearsal, which signs with a key, with the workflow, which has no key.
+// TestSign_sameButForTheIdentity checks that the rehearsal, which signs with a key, and the workflow, which signs without a key, run the
+// same commands otherwise.
 func TestSign_sameButForTheIdentity(t *testing.T) {
 	const image, all = "registry.example.com/team/a@sha256:aaaa", "sign --yes --annotations commit=0123abc "
 	want := all + "--recursive " + image + "\n" + strings.Repeat(all+image+"-bill\n", 2) +
@@ -72,7 +74,7 @@ func TestSign_sameButForTheIdentity(t *testing.T) {
 	}
 }
 
-// TestWorkflowSigns checks that the identity in the documentation is the identity of the workflow, which has no key.
+// TestWorkflowSigns checks that the documented identity is that of the workflow, which signs without a key.
 func TestWorkflowSigns(t *testing.T) {
 	const file = ".github/workflows/release.yml"
 	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")

@@ -24,8 +24,8 @@ func currentCRD(t *testing.T) *definition {
 	return &crd
 }
 
-// TestUpgradeFromEveryRelease checks that OLM v1 accepts the CRD. OLM v1 rejects an upgrade with a CRD that could make existing Echoes
-// invalid.
+// TestUpgradeFromEveryRelease checks that OLM v1 accepts the current CRD as an upgrade from the CRD of every release. OLM v1 rejects an
+// upgrade if the new CRD could make existing Echoes invalid.
 func TestUpgradeFromEveryRelease(t *testing.T) {
 	released, err := filepath.Glob("released/*.yaml")
 	if err != nil {
@@ -45,11 +45,12 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 	}
 }
 
-// rejections returns the reasons why OLM v1 would not replace one CRD with another, according to the library that OLM v1 uses. Newer
-// versions of the library allow changed descriptions and additional enum values. Older versions do not, and neither does this function.
+// rejections returns the reasons why OLM v1 would not accept the replacement of one CRD by another, according to the library that OLM v1
+// uses. Newer versions of the library accept changed descriptions and additional enum values. Older versions of the library reject them,
+// and so does this function.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
-	for _, version := range from.Spec.Versions { // the API server sets this for an installed CRD
+	for _, version := range from.Spec.Versions { // the API server sets the stored versions of an installed CRD
 		from.Status.StoredVersions = append(from.Status.StoredVersions, version.Name)
 	}
 	checker, err := runner.New(&config.Config{}, runner.DefaultRegistry())
@@ -147,7 +148,7 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
-// newObject returns an object schema with everything that is unsafe to add to an existing field.
+// newObject returns the schema of an object with every feature that would be unsafe to add to an existing field.
 func newObject() property {
 	return property{Type: "object", Required: []string{"a"},
 		XValidations: apiextensionsv1.ValidationRules{{Rule: "!has(self.b) || self.a == 'a'"}},
@@ -173,8 +174,8 @@ func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 	}
 }
 
-// TestDefaults_areThoseThatStay checks that the schema has no other defaults. GitOps tools report a default as a difference if it is in a
-// list, or in an object that may be absent. A form in the console sends such a default.
+// TestDefaults_areThoseThatStay checks that the schema has no defaults other than the listed ones. GitOps tools report a default as a
+// difference if the field is in a list, or in an object that may be absent. The console's form also sends such a default.
 func TestDefaults_areThoseThatStay(t *testing.T) {
 	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
 	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",
@@ -185,7 +186,7 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 }
 
 // TestNumbers_fitTheirType checks that every 32-bit number has bounds: Kubernetes 1.30 does not enforce the format, and the operator cannot
-// decode a list with a larger number.
+// decode a list of Echoes in which a number is too large.
 func TestNumbers_fitTheirType(t *testing.T) {
 	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, path := range unboundedBelow("spec", &spec) {
@@ -193,7 +194,7 @@ func TestNumbers_fitTheirType(t *testing.T) {
 	}
 }
 
-// unboundedBelow returns the paths of all 32-bit numbers in a schema that have no maximum.
+// unboundedBelow returns the paths of all 32-bit numbers in a schema that have no upper bound.
 func unboundedBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Format == "int32" && schema.Maximum == nil {
@@ -208,7 +209,7 @@ func unboundedBelow(path string, schema *property) []string {
 	return found
 }
 
-// defaultsBelow returns the paths of all fields in a schema that have a default.
+// defaultsBelow returns the paths of all fields in a schema that have a default value.
 func defaultsBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Default != nil {
@@ -226,12 +227,12 @@ func defaultsBelow(path string, schema *property) []string {
 	return found
 }
 
-// inSpec returns a function that changes the schema of spec.
+// inSpec returns a function that changes the schema of the spec.
 func inSpec(change func(spec *property)) func(*definition) {
 	return func(crd *definition) { changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "spec", change) }
 }
 
-// inField returns a function that changes the schema of a field in spec.
+// inField returns a function that changes the schema of a field in the spec.
 func inField(name string, change func(field *property)) func(*definition) {
 	return inSpec(func(spec *property) { changeIn(spec, name, change) })
 }

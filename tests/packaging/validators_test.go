@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 )
 
-// TestValidators runs all validators from operator-sdk, the hubs and preflight. Warnings are failures.
+// TestValidators runs all validators from operator-sdk, from the operator hubs and from preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")
 	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})
@@ -20,8 +20,9 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The architecture validator compares
-// labels and node affinity with the images. However, a release is tested before its images are pushed.
+// imagesFor puts a fake docker program into PATH, which reports that all images exist for Linux on the given architectures. The
+// architecture validator compares labels and node affinity with the architectures of the images. The images do not exist yet, because a
+// release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

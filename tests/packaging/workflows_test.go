@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// workflows matches the project's GitHub workflows.
+// workflows is a pattern that matches the project's GitHub workflows.
 const workflows = ".github/workflows/*"
 
 // workflow contains the parts of a GitHub workflow that the tests use.
@@ -21,7 +21,8 @@ type workflow struct {
 	}
 }
 
-// TestDependabotWatchesEveryFolder fails if a go.mod or a Dockerfile has no entry, or an entry has no such file.
+// TestDependabotWatchesEveryFolder fails if the directory of a go.mod file or a Dockerfile has no entry, or if an entry's directory has no
+// such file.
 func TestDependabotWatchesEveryFolder(t *testing.T) {
 	config := read[struct {
 		Updates []struct {
@@ -47,8 +48,8 @@ func TestDependabotWatchesEveryFolder(t *testing.T) {
 	}
 }
 
-// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace. Workflows must also name the version
-// for readers.
+// TestActionsArePinnedByCommit checks that workflows do not run code that the owner of a tag could replace. Workflows must also state the
+// version in a comment for readers.
 func TestActionsArePinnedByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range filesAt(t, workflows) {
@@ -60,7 +61,7 @@ func TestActionsArePinnedByCommit(t *testing.T) {
 	}
 }
 
-// foldersOf returns the directories that contain a file with a name that matches a path.Match pattern, in the form that Dependabot uses.
+// foldersOf returns the directories that contain a file whose name matches a path.Match pattern, in the format that Dependabot uses.
 func foldersOf(t *testing.T, pattern string) []string {
 	t.Helper()
 	var folders []string
@@ -71,7 +72,7 @@ func foldersOf(t *testing.T, pattern string) []string {
 	return slices.Compact(folders)
 }
 
-// filesAt returns the files in the project with paths that match a path.Match pattern. It fails if there are none.
+// filesAt returns the project files whose paths match a path.Match pattern. The test fails if there are no such files.
 func filesAt(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS(inProject()), pattern)
@@ -81,7 +82,7 @@ func filesAt(t *testing.T, pattern string) []string {
 	return files
 }
 
-// filesNamed returns the files in the project with names that match a path.Match pattern, without build results.
+// filesNamed returns the project files whose names match a path.Match pattern, except build results.
 func filesNamed(t *testing.T, pattern string) []string {
 	t.Helper()
 	var files []string
@@ -104,7 +105,7 @@ func filesNamed(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestWorkflowsRunTheChecks compares the workflows' make targets with those in the Makefile and in .ci/run.
+// TestWorkflowsRunTheChecks compares the make targets in the workflows with the targets in the Makefile and in .ci/run.
 func TestWorkflowsRunTheChecks(t *testing.T) {
 	run, defined := workflowTargets(t), makeTargets(t)
 	for _, target := range run {

@@ -1,5 +1,5 @@
-// metrics-api serves metrics.k8s.io for autoscaling tests. For the containers of all pods that match a request's label selector, it reports
-// the same CPU usage. A flag sets the usage.
+// metrics-api serves the metrics.k8s.io API for autoscaling tests. It reports the same CPU usage for each container in all pods that match
+// a request's label selector. A flag specifies this usage.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(cpu string) error {
 	if err != nil {
 		return err
 	}
-	chain, key, err := cert.GenerateSelfSignedCertKey("metrics-api", nil, nil) // clients must skip verification of this certificate
+	chain, key, err := cert.GenerateSelfSignedCertKey("metrics-api", nil, nil) // clients must skip the verification of this certificate
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func discover(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// usage returns a PodMetricsList.
+// usage returns a PodMetricsList with the same CPU usage for each container.
 func usage(pods []corev1.Pod, cpu string) map[string]any {
 	items := []any{}
 	for i := range pods {

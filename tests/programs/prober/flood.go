@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// streams is the number of concurrent requests on each connection of a flood, unless the server allows fewer.
+	// streams is the number of concurrent requests on each of the flood's connections, unless the server allows fewer.
 	streams = 250
-	// delayed is the number of these requests that wait for a delayed response.
+	// delayed is how many of these requests wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is the pause before the flood repeats a request that has ended. The flood is meant to use memory, not CPU time.
+	// floodPause is how long the flood waits before it repeats a request that has ended. The pause ensures that the flood uses memory
+	// instead of CPU time.
 	floodPause = time.Second
 )
 
-// flood holds connections full of requests that the client does not end. Most of these requests have an incomplete body, and the others
-// wait for a delayed response. The flood repeats requests that the server ends. The summary counts rejected requests as failed.
+// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body, and the
+// others wait for a delayed response. The flood repeats each request that the server ends. The summary counts rejected requests as failed.
 func (r *report) flood(ctx context.Context) {
 	part := strings.Repeat("x", 64<<10)
 	var group sync.WaitGroup
@@ -50,7 +51,7 @@ func (r *report) hold(ctx context.Context, client *http.Client, part string, upl
 		return err
 	}
 	if upload {
-		end, _ := io.Pipe() // nothing is written to it
+		end, _ := io.Pipe() // nothing is ever written to this pipe
 		request.Method = http.MethodPost
 		request.Body = struct {
 			io.Reader

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// emptyMessage is the frame of a gRPC message without fields: uncompressed, with a length of 0.
+	// emptyMessage is a gRPC frame that contains a message without fields: uncompressed, with a length of 0.
 	emptyMessage = "\x00\x00\x00\x00\x00"
-	// servingMessage is the frame of a grpc.health.v1.HealthCheckResponse. Its first field, status, has the value 1 (SERVING).
+	// servingMessage is a gRPC frame that contains a grpc.health.v1.HealthCheckResponse. In this message, the first field, status, has the
+	// value 1 (SERVING).
 	servingMessage = "\x00\x00\x00\x00\x02\x08\x01"
 )
 

@@ -1,5 +1,5 @@
 // prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a maximum number and a maximum duration. It
-// prints that it is connected, optionally the first response from each pod, and a JSON summary in the last line. It exits with code 1 if a
+// prints a line when it is connected, optionally the first response from each pod, and finally a JSON summary. It exits with code 1 if a
 // request failed. It sends ordinary requests, gRPC health checks, or a flood of requests that never end.
 package main
 
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// report is the summary.
+// report is the summary of a run.
 type report struct {
 	settings settings
 	lock     sync.Mutex
@@ -28,18 +28,18 @@ type report struct {
 	Failed   int `json:"failed"`
 	// Seconds is the total duration, including the pauses between requests.
 	Seconds float64 `json:"seconds"`
-	// Errors contains the first errors.
+	// Errors contains the first few errors.
 	Errors []string `json:"errors,omitempty"`
-	// Pods contains the number of responses from each pod.
+	// Pods maps the name of each pod to its number of responses.
 	Pods map[string]int `json:"pods"`
-	// answers contains the first response from each pod.
+	// answers maps the name of each pod to its first response.
 	answers map[string]string
 }
 
 const (
 	requestTimeout = 10 * time.Second
 	keptErrors     = 5
-	// control is the prober's socket in the network namespace of its pod.
+	// control is the address of the prober's Unix socket, which is in the network namespace of the prober's pod.
 	control = "@prober"
 )
 
@@ -48,7 +48,7 @@ func main() {
 	if stop {
 		connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", control)
 		exitOn(err)
-		runtime.KeepAlive(connection) // the connection is closed when this process exits
+		runtime.KeepAlive(connection) // keeps the connection open until this process exits
 		return
 	}
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", control)
@@ -72,7 +72,7 @@ func exitOn(err error) {
 	}
 }
 
-// run sends requests until all are sent, the duration is reached, a signal is received, or a prober with -stop connects.
+// run sends requests until all requests are sent, the duration has elapsed, a signal arrives, or a prober with the flag -stop connects.
 func (r *report) run(listener net.Listener) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -92,8 +92,8 @@ func (r *report) run(listener net.Listener) {
 	}
 }
 
-// awaitStop waits until a process with -stop has connected and exited. If the prober exited earlier, the kernel would kill that process
-// together with the container's other processes, and kubectl exec would report exit code 137.
+// awaitStop waits until a prober with the flag -stop has connected and exited. If this prober exited earlier, the kernel would kill the
+// other prober together with the container's other processes, and kubectl exec would report exit code 137.
 func awaitStop(listener net.Listener) {
 	connection, err := listener.Accept()
 	if err != nil {
@@ -102,7 +102,7 @@ func awaitStop(listener net.Listener) {
 	_, _ = io.Copy(io.Discard, connection)
 }
 
-// await waits for the first connection, because nodes update a Service's endpoints some time after its pods are ready.
+// await waits until the first connection succeeds, because nodes update a Service's endpoints some time after the pods become ready.
 func (r *report) await(ctx context.Context) {
 	client := r.settings.client(false)
 	for ; ctx.Err() == nil; <-time.After(r.settings.interval) {
@@ -130,7 +130,7 @@ func (r *report) probe(ctx context.Context) {
 		if i%2 == 0 {
 			client = fresh
 		}
-		// Even if the time is over, the prober completes the request, so that the request does not count as a failure.
+		// The prober completes the request even if the time is over, so that the request does not count as a failure.
 		r.record(exchange(context.WithoutCancel(ctx), client))
 		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return
@@ -143,7 +143,7 @@ func (r *report) probe(ctx context.Context) {
 	}
 }
 
-// record counts a request.
+// record adds a request to the report.
 func (r *report) record(err error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// settings are the flags that describe the requests.
+// settings contains the flags that describe the requests.
 type settings struct {
 	url                        string
 	count, pods                int
@@ -17,7 +17,7 @@ type settings struct {
 	flood                      int
 }
 
-// parseFlags returns the settings, and whether another prober must be stopped instead.
+// parseFlags returns the settings, and reports whether to stop another prober instead.
 func parseFlags() (settings, bool) {
 	s := settings{}
 	flag.StringVar(&s.url, "url", "", "the URL to send requests to")
@@ -36,7 +36,7 @@ func parseFlags() (settings, bool) {
 	return s, *stop
 }
 
-// client returns a client that either keeps its connections or opens one for each request.
+// client returns an HTTP client that either reuses its connections or opens a new one for each request.
 func (s settings) client(keep bool) *http.Client {
 	transport := &http.Transport{
 		DisableKeepAlives: !keep,
@@ -48,7 +48,7 @@ func (s settings) client(keep bool) *http.Client {
 	return &http.Client{Timeout: requestTimeout, Transport: transport}
 }
 
-// http2 allows only HTTP/2, with and without TLS.
+// http2 enables only HTTP/2, both with and without TLS.
 func http2() *http.Protocols {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)
