@@ -24,7 +24,7 @@ func Start(t *testing.T, environ ...string) string {
 	return Run(t, environ...).Address
 }
 
-// Run is like Start, but returns the server.
+// Run is like Start, but returns the running server instead of its address.
 func Run(t *testing.T, environ ...string) Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "echo-server")

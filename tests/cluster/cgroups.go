@@ -60,7 +60,8 @@ func (s *settings) createGroups() ([]string, error) {
 	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
 }
 
-// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups. In cgroups version 1, these values are empty in a new cgroup.
+// inheritCPUs copies the parent cgroup's CPUs and memory nodes to new cgroups. In cgroups version 1, these values are empty in a new
+// cgroup.
 func inheritCPUs(parent string, groups ...string) error {
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -80,7 +81,7 @@ func inheritCPUs(parent string, groups ...string) error {
 	return nil
 }
 
-// groups returns all cgroups of the cluster, with children before their parents.
+// groups returns all of the cluster's cgroups, with child cgroups before their parents.
 func (s *settings) groups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -128,7 +129,7 @@ func membersOf(groups []string) []int {
 // killMembers kills all processes of the cluster.
 func (s *settings) killMembers(ctx context.Context) error { return s.killAll(ctx, s.members) }
 
-// removeGroups removes the cgroups of the cluster. The cgroups must not contain any processes.
+// removeGroups removes the cluster's cgroups. The cgroups must not contain any processes.
 func (s *settings) removeGroups(ctx context.Context) error {
 	return await(ctx, func(context.Context) error {
 		groups, err := s.groups()

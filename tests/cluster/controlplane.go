@@ -54,7 +54,7 @@ func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts
 	}
 }
 
-// controlPlanePorts are the ports of the control plane on the loopback interface.
+// controlPlanePorts contains the control plane's ports on the loopback interface.
 type controlPlanePorts struct{ etcd, peer, controllerManager, scheduler int }
 
 // defaultPorts returns the default ports, which are free in a separate network namespace.

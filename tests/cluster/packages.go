@@ -8,7 +8,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
-// installPackages installs the missing Debian packages.
 func installPackages(ctx context.Context) error {
 	packages := machine.MissingPackages()
 	if len(packages) == 0 {

@@ -121,8 +121,8 @@ func (s *settings) record(name string, pid int) error {
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// startTime returns the time when a process started, or "" if the process does not exist or is a zombie. On Linux, startTime reads it from
-// /proc, because the time that ps prints can vary by a second between calls.
+// startTime returns the time when a process started, or "" if the process does not exist or is a zombie. On Linux, startTime reads the time
+// from /proc, because the time that ps prints can vary by a second between calls.
 func startTime(pid int) string {
 	if runtime.GOOS == "linux" {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -161,8 +161,8 @@ func (s *settings) recorded(name string) []int {
 	return running
 }
 
-// killRecorded kills the processes that are recorded in the PID file with the given name, or in any PID file if the name is *. It waits
-// until the processes have exited.
+// killRecorded kills the processes that are recorded in the PID file with the given name, or in any PID file if the name is *. It then
+// waits until these processes have exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sleeper starts a process that does nothing until the test ends.
+// sleeper starts a process that stays idle until the test ends.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	command := exec.Command("sleep", "60")

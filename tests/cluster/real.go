@@ -83,7 +83,6 @@ func (s *settings) tools(ctx context.Context, sets ...string) (map[string]string
 	return folders, nil
 }
 
-// startRegistry starts the image registry.
 func (c *realCluster) startRegistry(ctx context.Context, bin string, prefix []string) error {
 	if err := c.write("registry.yaml", "registry.yaml"); err != nil {
 		return err

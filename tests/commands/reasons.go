@@ -6,7 +6,7 @@ import (
 )
 
 // reasons returns the reasons that a mark may state for not running commands. Each reason has a regular expression, which must match the
-// commands. kubectl, kubectl echo, curl, helm and make are not reasons, because the suites can run them.
+// commands. The use of kubectl, kubectl echo, curl, helm or make is not a valid reason, because the suites can run these programs.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),

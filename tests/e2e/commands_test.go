@@ -26,7 +26,7 @@ var _ = Describe("the commands of the operator's program", func() {
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { session.Terminate().Wait() })
-		// The watch must start before the change. Otherwise, the command prints only the final state.
+		// The watch must be running before the change is made. Otherwise, the command prints only the final state.
 		Expect(k8s.Create(ctx, support.Echo(echo.Namespace, "first", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))).To(Succeed())
 		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`ADDED    ` + echo.Namespace + `/first `))
 		createReady(ctx, echo)

@@ -134,7 +134,7 @@ func withoutDownloads() []string {
 		"https://raw.githubusercontent.com/echo-operator/echo-operator/main/", ""}
 }
 
-// runClient runs the client from the tutorials in a namespace. The client is a pod that contains curl.
+// runClient starts the client that the tutorials use in a namespace. The client is a pod that contains curl.
 func runClient(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "run", "client", "-n", namespace, "--image=quay.io/curl/curl:8.14.1", "--command", "--", "sleep", "infinity")

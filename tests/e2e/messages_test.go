@@ -33,7 +33,7 @@ type explained struct {
 	// condition is the type of the condition that must contain the reason.
 	condition string
 	reason    v1.Reason
-	// message is a regular expression that matches the cause followed by the remedy.
+	// message is a regular expression that matches the cause and the remedy that follows it.
 	message string
 }
 
@@ -99,7 +99,7 @@ func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.
 	return wrong
 }
 
-// rowOf returns an Echo's status as a table row.
+// rowOf formats an Echo's status as a table row.
 func rowOf(c explained, echo *v1.Echo) string {
 	var differing []string
 	for _, condition := range echo.Status.Conditions {

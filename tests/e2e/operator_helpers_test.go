@@ -105,7 +105,7 @@ func noteLogErrors(ctx context.Context) {
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully logs this
 	}
 	var text string
-	Eventually(func(ctx context.Context) (err error) { // a replica that is just starting has no log yet
+	Eventually(func(ctx context.Context) (err error) { // a replica that is still starting has no log yet
 		text, err = realcluster.TryKubectl(ctx, "logs", "-n", operatorNamespace, "-l", operatorPods, "--tail=-1")
 		return err
 	}).WithContext(ctx).Should(Succeed())

@@ -29,7 +29,7 @@ import (
 // clientAddress is the source address of pathcheck's requests. Gateways use a different source address for their own requests.
 const clientAddress = "127.0.0.9"
 
-// gateway is a reverse proxy that runs in the foreground.
+// gateway is a reverse proxy that runs as a foreground process.
 type gateway struct {
 	name    string
 	version []string // the command that prints its version
@@ -61,7 +61,7 @@ var (
 	started atomic.Int64
 )
 
-// program builds the echo server, once for all tests.
+// program builds the echo server once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(folder, "echo-server")
 	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/echo-server")

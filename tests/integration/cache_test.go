@@ -80,7 +80,7 @@ func eventuallyCached(ctx context.Context, namespace, name string, kind client.O
 	return cached
 }
 
-// copyOf returns a copy of an object with another name, without an owner, and with a managed-by label.
+// copyOf returns a copy of an object that has another name, a managed-by label and no owner.
 func copyOf(object client.Object, name, manager string) client.Object {
 	other := object.DeepCopyObject().(client.Object)
 	other.SetName(name)

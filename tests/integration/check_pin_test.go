@@ -81,7 +81,7 @@ var _ = Describe("expectations of a check", func() {
 	})
 })
 
-// startEchoServer starts the operator's echo server on this machine, with additional environment variables. It returns the server's
+// startEchoServer builds the echo server, and starts it on this machine with the given environment variables. It returns the server's
 // address.
 func startEchoServer(environment ...string) string {
 	GinkgoHelper()

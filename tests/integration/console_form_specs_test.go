@@ -200,7 +200,7 @@ func makeEcho(ctx context.Context, object map[string]any) *made {
 	return m
 }
 
-// madeOf returns the objects that the operator creates for an Echo.
+// madeOf returns an Echo together with the objects that the operator creates for it.
 func madeOf(echo *v1.Echo) *made {
 	GinkgoHelper()
 	config := children.Config{Images: children.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: children.Served{}}

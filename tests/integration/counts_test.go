@@ -23,10 +23,10 @@ import (
 // These constants limit the operator's work in counts instead of times, because times depend on the machine (make benchmark).
 const (
 	manyEchoes = 100
-	// writesOfOne counts the finalizer, the Service, the Deployment and the status of a new Echo with one replica. The event is the fifth
-	// request.
+	// writesOfOne is the number of writes for a new Echo with one replica: the finalizer, the Service, the Deployment and the status. The
+	// event is the fifth request.
 	writesOfOne = 4
-	// writesOfTwo also counts the PodDisruptionBudget of an Echo with two replicas.
+	// writesOfTwo includes the additional PodDisruptionBudget of an Echo with two replicas.
 	writesOfTwo = writesOfOne + 1
 	// otherWatches is the number of watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
@@ -128,7 +128,7 @@ func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	return last
 }
 
-// requestsOf reads the counts from metrics. All counts are zero until the process serves metrics.
+// requestsOf reads the request counts from a process's metrics. All counts are zero until the process serves metrics.
 func requestsOf(ctx context.Context, url, token string) requestCounts {
 	var page string
 	Eventually(func(g Gomega) {

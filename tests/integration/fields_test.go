@@ -35,7 +35,7 @@ func fields() []field {
 	return slices.Concat(containerFields(), accessFields(), placementFields())
 }
 
-// containerFields returns fields of the container.
+// containerFields returns the fields for the container.
 func containerFields() []field {
 	return []field{
 		{"replicas", func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }, func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) }},
@@ -68,7 +68,7 @@ func containerFields() []field {
 	}
 }
 
-// accessFields returns fields for network access and availability.
+// accessFields returns the fields for network access and availability.
 func accessFields() []field {
 	return []field{
 		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort },
@@ -136,7 +136,7 @@ func accessFields() []field {
 	}
 }
 
-// placementFields returns fields for scheduling and other settings of pods.
+// placementFields returns the fields for scheduling and for other pod settings.
 func placementFields() []field {
 	return []field{
 		{"podSecurityContext", func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))} },

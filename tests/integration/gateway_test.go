@@ -241,7 +241,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Expect(admin.Create(ctx, late)).To(Succeed())
 		expectDegraded(ctx, late, "AsExpected", "No pods are requested")
-		early := routed("early") // this Echo had a route
+		early := routed("early") // this Echo used to have a route
 		Expect(admin.Delete(ctx, early)).To(Succeed())
 		eventuallyReleased(ctx, admin, early)
 

@@ -34,7 +34,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	// run runs a command and returns its exit code and output.
+	// run runs a command, and returns its exit code and its output.
 	run := func(arguments ...string) (code int, stdout, stderr string) {
 		GinkgoHelper()
 		command := exec.Command(plugin, arguments...)
@@ -44,7 +44,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		Eventually(session).Should(gexec.Exit())
 		return session.ExitCode(), string(session.Out.Contents()), string(session.Err.Contents())
 	}
-	// status runs kubectl echo status, and expects an exit code.
+	// status runs kubectl echo status, and expects the given exit code.
 	status := func(code int, arguments ...string) (stdout, stderr string) {
 		GinkgoHelper()
 		got, stdout, stderr := run(append([]string{"status"}, arguments...)...)

@@ -216,7 +216,7 @@ var _ = Describe("deleting an Echo", func() {
 	})
 })
 
-// collectGarbage completes the deletion of children in the foreground, as the garbage collector does.
+// collectGarbage completes the foreground deletion of children, as the garbage collector does.
 func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

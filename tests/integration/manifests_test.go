@@ -12,7 +12,7 @@ import (
 )
 
 // The manifests contain the fields that public manifests for echo workloads use most often. docs/how-to/set-other-fields.md describes
-// fields that only other field managers can set. The manifests on that page have a separate test.
+// fields that are not part of an Echo, and that only other field managers can set. The manifests on that page have a separate test.
 var _ = Describe("a manifest", func() {
 	var modes = map[string][]string{"client": nil, "server": {"--server-side"}}
 

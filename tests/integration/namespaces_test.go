@@ -206,8 +206,8 @@ func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted no longer exists. It removes the Echo's children, as the garbage collector
-// would. It removes only those optional children that are passed as arguments.
+// eventuallyReleased waits until an Echo that is being deleted no longer exists. As the garbage collector would, it removes the Echo's
+// children. It removes only those optional children that are passed as arguments.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

@@ -132,7 +132,7 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
-// setOneNotReady makes an Echo's first pod not ready.
+// setOneNotReady makes the first pod of an Echo unready.
 func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	first := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1"}}

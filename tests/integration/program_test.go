@@ -118,7 +118,7 @@ func buildProgram() string {
 	return program
 }
 
-// startProgram starts the operator with no environment variables except the given ones. The test kills it at the end.
+// startProgram starts the operator with no environment variables except the given ones. The operator is killed at the end of the test.
 func startProgram(environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(program, arguments...)

@@ -99,7 +99,7 @@ func startAPIServer(crds ...string) *envtest.Environment {
 	return env
 }
 
-// manifest reads an object from a file under config.
+// manifest reads an object from a file in the config directory.
 func manifest[T client.Object](path string, object T) T {
 	GinkgoHelper()
 	object, err := controlplane.Manifest(filepath.Join(configFolder, path), object)

@@ -32,7 +32,7 @@ var _ = Describe("traces", Ordered, func() {
 		return startProgram(environment, "--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0",
 			"--metrics-bind-address=0")
 	}
-	// reconcile creates an Echo and waits for its status.
+	// reconcile creates an Echo, and waits until its status is set.
 	reconcile := func(ctx SpecContext, namespace, name string) {
 		GinkgoHelper()
 		echo := support.Echo(namespace, name)

@@ -134,7 +134,7 @@ func restartOperator(ctx context.Context) {
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
-// applyCertificate stores an Echo's certificate in the Secret with the same name.
+// applyCertificate stores a certificate for an Echo in the Secret that has the Echo's name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
 	GinkgoHelper()
 	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")

@@ -57,7 +57,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// checkedEcho is an Echo with many kinds of children.
+// checkedEcho is the manifest of an Echo with a check and many kinds of children.
 const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: test-echo}, spec: {replicas: 2, networkPolicy: {enabled: true},
   ingress: {enabled: true, host: echo.example.com}, checks: [{name: path, schedule: "* * * * *", groups: [body], deadlineSeconds: 20}]}}`
 

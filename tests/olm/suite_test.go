@@ -1,6 +1,6 @@
 // Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
 // The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all`
-// runs the others. `make e2e-release` verifies signed releases, and installs them by all documented methods.
+// runs the others. `make e2e-release` verifies signed releases, and installs them with all documented methods.
 package olm
 
 import (

@@ -74,7 +74,7 @@ func luaValue(state *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// echoState contains the values that determine an Echo's health.
+// echoState contains the fields of an Echo that determine its health.
 type echoState struct {
 	Spec   struct{ Paused bool }
 	Status struct {

@@ -1,5 +1,4 @@
-// Package packaging tests that the bundle, the catalog and the images match config/ and the API, and comply with the rules of catalogs and
-// hubs.
+// Package packaging tests that the bundle, the catalog and the images match config/ and the API, and follow the rules of catalogs and hubs.
 package packaging
 
 import (
@@ -125,7 +124,7 @@ func ownImages(t *testing.T, file string) []string {
 	return found
 }
 
-// pinnedImages returns a release's images with their digests. Between releases, no images are pinned.
+// pinnedImages returns the images of a release, with their digests. Between releases, no images are pinned.
 func pinnedImages(t *testing.T) []string {
 	t.Helper()
 	pairs, err := os.ReadFile("../../config/manifests/digests")

@@ -10,7 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestColumnsOfTheList checks the printer columns. The OpenShift console shows all columns, including those for `kubectl get -o wide`.
+// TestColumnsOfTheList checks the printer columns of the CRD. The OpenShift console shows all columns, including those for `kubectl get -o
+// wide`.
 func TestColumnsOfTheList(t *testing.T) {
 	var names []string
 	for _, column := range currentCRD(t).Spec.Versions[0].AdditionalPrinterColumns {
@@ -24,8 +25,8 @@ func TestColumnsOfTheList(t *testing.T) {
 	}
 }
 
-// TestResourcesOfTheDetailsPage checks the bundle's list of resources. The OpenShift console follows owner references in the order of the
-// list, and finds an Ingress only by its full resource name. The console's Topology view shows none of an Echo's objects if the cluster
+// TestResourcesOfTheDetailsPage checks the list of resources in the bundle. The OpenShift console follows owner references in the order of
+// the list, and finds an Ingress only by its full resource name. The console's Topology view shows none of an Echo's objects if the cluster
 // does not serve one of the kinds, so that each kind must be built into Kubernetes. The list contains Event, because operator-sdk would
 // otherwise assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
 func TestResourcesOfTheDetailsPage(t *testing.T) {

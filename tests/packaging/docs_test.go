@@ -21,8 +21,8 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocumentedPathsExist checks the documented paths that begin with one of the project's directories. It ignores paths that contain a
-// pattern or a placeholder. A path that exists only in a release may be missing.
+// TestDocumentedPathsExist checks that a documented path exists if it begins with one of the project's directories. It ignores paths that
+// contain a pattern or a placeholder. A path that exists only in a release may be missing.
 func TestDocumentedPathsExist(t *testing.T) {
 	path := regexp.MustCompile(
 		"`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
@@ -74,7 +74,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions checks that the documentation states the versions that the operator is tested with. The tools are built from the same
+// TestTestedVersions checks that the documentation states the versions with which the operator is tested. The tools are built from the same
 // versions.
 func TestTestedVersions(t *testing.T) {
 	newest := pinned(t, "cluster", "k8s.io/kubernetes")

@@ -58,7 +58,8 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives creates archives of small programs. It checks the contents of the archives, their checksums and the plugin's manifest.
+// TestArchives creates archives that contain small programs. It checks the contents of the archives, their checksums and the plugin's
+// manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()
 	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
@@ -83,7 +84,8 @@ func TestArchives(t *testing.T) {
 	checkArchives(t, filepath.Join(root, "dist", "archives"), want)
 }
 
-// checkArchives checks that the archives in a directory contain the given files, and that the checksums and the manifest are complete.
+// checkArchives checks that the archives in a directory contain the given files, and that the checksums and the manifest cover all
+// archives.
 func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	t.Helper()
 	var checksums strings.Builder

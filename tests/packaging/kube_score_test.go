@@ -92,7 +92,7 @@ func remarks(t *testing.T, manifests string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// manifestsOf returns objects as YAML.
+// manifestsOf converts objects to YAML.
 func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	t.Helper()
 	var all strings.Builder

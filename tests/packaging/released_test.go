@@ -27,7 +27,7 @@ type released struct {
 	files        map[string][]byte
 }
 
-// releasedImages returns the images that `make release` built for each platform. If there is no release, the test is skipped.
+// releasedImages returns the images that `make release` built, separately for each platform. If there is no release, the test is skipped.
 func releasedImages(t *testing.T) []released {
 	t.Helper()
 	layouts, err := filepath.Glob(inProject("dist", "images", "*"))

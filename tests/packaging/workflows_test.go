@@ -124,7 +124,7 @@ func TestWorkflowsRunTheChecks(t *testing.T) {
 	}
 }
 
-// workflowTargets returns the make targets that workflows run, in commands or through a matrix.
+// workflowTargets returns the make targets that the workflows run, either in commands or through a matrix.
 func workflowTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string
@@ -144,7 +144,7 @@ func workflowTargets(t *testing.T) []string {
 	return targets
 }
 
-// makeTargets returns the targets in the Makefile and in the files that it includes.
+// makeTargets returns the targets that are defined in the Makefile and in the files that it includes.
 func makeTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string

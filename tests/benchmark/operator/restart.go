@@ -21,7 +21,7 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// leaderElection returns the flags for leader election with a lease.
+// leaderElection returns the flags that enable leader election with a lease.
 func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
@@ -159,7 +159,7 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 }
 
 // rest counts the requests while the operator starts, and then during two minutes without changes. The requests go through a proxy, because
-// the API server does not report who sent a request, and does not count all discovery requests.
+// the API server does not report which client sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := b.startRecorded(ctx, p, leaderElection()...)

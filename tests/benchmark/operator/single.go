@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// singles is the number of Echoes to create one after another.
+// singles is the number of Echoes that are created one after another.
 const singles = 50
 
 // single measures how long one Echo takes when nothing else happens, both with the idle operator and with the raw writer.
@@ -64,7 +64,8 @@ func (b *benchmark) rawSingles(ctx context.Context, p *testbed.ControlPlane) err
 	return err
 }
 
-// start measures the time from the operator's start to its first watch in an empty cluster, and its memory with one Echo.
+// start measures how long the operator takes from its start to its first watch in an empty cluster, and how much memory it uses with one
+// Echo.
 func (b *benchmark) start(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// readyTimeout and goneTimeout limit the time for an Echo, even on a busy machine.
+	// readyTimeout and goneTimeout limit how long an Echo may take to become ready and to disappear, even on a busy machine.
 	readyTimeout, goneTimeout = 3 * time.Minute, 4 * time.Minute
 	// enough is a buffer size above the number of an Echo's events, so that each event is timestamped without delay.
 	enough = 1000

@@ -27,7 +27,7 @@ type row struct {
 	Name  string `json:"name"`
 	By    string `json:"by"`
 	After string `json:"after,omitempty"`
-	// SinceApply and SinceAfter are in milliseconds.
+	// The percentiles in SinceApply and SinceAfter are in milliseconds.
 	SinceApply percentiles `json:"sinceApply"`
 	SinceAfter percentiles `json:"sinceAfter"`
 }
@@ -44,7 +44,7 @@ type percentiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// percentilesOf returns the percentiles of values, by nearest rank. The slice must not be empty.
+// percentilesOf returns the percentiles of a slice of values, using the nearest-rank method. The slice must not be empty.
 func percentilesOf(values []float64) percentiles {
 	sorted := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }

@@ -27,7 +27,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// example is a timeline in which the operator takes 10 ms for the finalizer, 20 ms more for the Deployment, and 70 ms for the status.
+// example is a timeline in which the operator takes 10 ms to add the finalizer, 20 ms to create the Deployment, and 70 ms to update the
+// status.
 func example() line {
 	const ms = time.Millisecond
 	return line{

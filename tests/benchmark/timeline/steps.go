@@ -23,7 +23,7 @@ const (
 	kubelet   = "kubelet"
 )
 
-// Steps that other steps depend on.
+// These are the steps that other steps depend on.
 const (
 	applied   = "applied"
 	finalizer = "finalizer"
@@ -65,7 +65,8 @@ func steps() []step {
 	}
 }
 
-// when turns a condition for objects of one kind into a condition for any object. Objects of other kinds do not meet the condition.
+// when converts a condition for objects of one kind into a condition for objects of any kind. Objects of all other kinds fail the
+// condition.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// connectCall calls echo.v1.Echo using Connect, with JSON.
+// connectCall calls echo.v1.Echo using the Connect protocol with JSON.
 const connectCall = `(async () => {
   const headers = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"};
   const response = await fetch("/echo.v1.Echo/Unary", {method: "POST", headers, body: JSON.stringify({message: "hello"})});

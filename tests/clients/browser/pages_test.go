@@ -44,7 +44,7 @@ func TestEchoPage(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
-// attack is markup that changes the title of a page if it is not escaped.
+// attack is markup that would change the page's title if it were not escaped.
 const attack = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
 
 func TestMarkupStaysText(t *testing.T) {
@@ -61,7 +61,7 @@ func TestMarkupStaysText(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
-// TestRawValues opens the page with a query parameter in Latin-1.
+// TestRawValues opens the page with a query parameter that is encoded in Latin-1.
 func TestRawValues(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)
@@ -103,7 +103,7 @@ type tab struct {
 	loaded  []string
 }
 
-// open opens a tab that sends headers with each request.
+// open opens a tab that adds the given headers to each request.
 func open(t *testing.T, headers network.Headers) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.WindowSize(1100, 1200), chromedp.Flag("force-color-profile", "srgb"))

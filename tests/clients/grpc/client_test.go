@@ -70,7 +70,7 @@ func (c *echoClient) unary(ctx context.Context, t *testing.T, text string, optio
 	return response, err
 }
 
-// stream starts a stream for a method.
+// stream starts a stream by calling a method.
 func (c *echoClient) stream(ctx context.Context, t *testing.T, method protoreflect.Name) grpc.ClientStream {
 	t.Helper()
 	described := c.service.Methods().ByName(method)

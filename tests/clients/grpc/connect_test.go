@@ -59,7 +59,7 @@ func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name
 		described.Input()}
 }
 
-// request builds a request from JSON, with metadata.
+// request builds a request from JSON and adds metadata.
 func (c *caller) request(t *testing.T, text string, metadata ...string) *connect.Request[dynamicpb.Message] {
 	t.Helper()
 	message := dynamicpb.NewMessage(c.input)

@@ -31,7 +31,7 @@ type gateway struct {
 	client *http.Client
 }
 
-// startGateway starts nginx and an echo server with additional environment variables. Both stop after the test.
+// startGateway starts nginx and an echo server with additional environment variables. Both servers stop after the test.
 func startGateway(t *testing.T, environ ...string) *gateway {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -69,7 +69,7 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	program := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-p", folder, "-c", "nginx.conf")
 	program.Env = append(os.Environ(), "NGINX=3;") // the file descriptor of the first extra file
 	program.ExtraFiles = []*os.File{socket}
-	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave the workers behind
+	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave the worker processes running
 	output := &bytes.Buffer{}
 	program.Stdout, program.Stderr = output, output
 	if err := program.Start(); err != nil {

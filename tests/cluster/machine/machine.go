@@ -35,7 +35,7 @@ type Choice struct {
 const realData = "/var/lib/echo-cluster"
 
 // Choose returns the cluster to use. Simulated clusters store their files in the cache directory, so that each copy of the project has its
-// own cluster. If KUBECONFIG is the kubeconfig of one of these clusters, the kind is still Real or Simulated.
+// own cluster. If KUBECONFIG is already the kubeconfig of such a cluster, the kind is nevertheless Real or Simulated.
 func Choose(cache string) Choice {
 	simulatedData := filepath.Join(cache, "simulated-cluster")
 	given := os.Getenv("KUBECONFIG")

@@ -65,7 +65,7 @@ func newGateway(ctx context.Context) gateway {
 	return g
 }
 
-// certificate stores a new certificate in a Secret, and returns it in PEM format.
+// certificate stores a new certificate in a Secret, and returns the certificate in PEM format.
 func certificate(ctx context.Context, namespace, secret string, names ...string) string {
 	GinkgoHelper()
 	key := client.ObjectKey{Namespace: namespace, Name: secret}

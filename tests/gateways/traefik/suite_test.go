@@ -1,4 +1,4 @@
-// Package traefik tests Echoes behind a real gateway: Traefik, as the controller of Gateways and Ingresses on the test cluster. Pods with
+// Package traefik tests Echoes behind a real gateway: on the test cluster, Traefik is the controller of Gateways and Ingresses. Pods with
 // pathcheck examine Traefik. `make e2e-gateways` runs the tests.
 package traefik
 

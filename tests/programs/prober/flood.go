@@ -21,8 +21,9 @@ const (
 	floodPause = time.Second
 )
 
-// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body, and the
-// others wait for a delayed response. The flood repeats each request that the server ends. The summary counts rejected requests as failed.
+// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body; the
+// others wait for a delayed response. The flood repeats each request that the server ends. In the summary, rejected requests count as
+// failed requests.
 func (r *report) flood(ctx context.Context) {
 	part := strings.Repeat("x", 64<<10)
 	var group sync.WaitGroup
@@ -44,7 +45,7 @@ func (r *report) flood(ctx context.Context) {
 	group.Wait()
 }
 
-// hold sends a request, and waits until the server ends it.
+// hold sends a request, and waits until the server ends this request.
 func (r *report) hold(ctx context.Context, client *http.Client, part string, upload bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.settings.url, http.NoBody)
 	if err != nil {

@@ -1,6 +1,6 @@
-// prober is the in-cluster HTTP client of the tests. It sends requests to echo servers, up to a maximum number and a maximum duration. It
-// prints a line when it is connected, optionally the first response from each pod, and finally a JSON summary. It exits with code 1 if a
-// request failed. It sends ordinary requests, gRPC health checks, or a flood of requests that never end.
+// prober is the in-cluster HTTP client of the tests. It sends requests to echo servers until it reaches a maximum number or a maximum
+// duration. It prints a line when it is connected, optionally the first response from each pod, and finally a JSON summary. It exits with
+// code 1 if any request failed. It sends ordinary requests, gRPC health checks, or a flood of requests that never end.
 package main
 
 import (
@@ -118,7 +118,7 @@ func (r *report) await(ctx context.Context) {
 	}
 }
 
-// probe sends requests alternately over a new connection and over a persistent connection.
+// probe sends requests, alternating between a new connection and a persistent connection.
 func (r *report) probe(ctx context.Context) {
 	kept, fresh := r.settings.client(true), r.settings.client(false)
 	exchange := r.request

@@ -32,7 +32,8 @@ func touched(resource string) bool {
 	}
 }
 
-// Served returns the requests for discovery and for touched resources. A watch is counted while it is open.
+// Served returns the number of discovery requests and of requests for resources that the operator touches. A watch is counted while it is
+// open.
 func Served(metrics Families) Counts {
 	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
@@ -126,8 +127,9 @@ func Passes(metrics Families) float64 {
 	return total
 }
 
-// LiveHeap returns the number of bytes that remained after the last garbage collection. It calculates this number from the heap size that
-// triggers the next collection: the heap must grow by GOGC percent. If a memory limit is set, the next collection may start earlier.
+// LiveHeap returns the number of bytes that were still in use after the last garbage collection. It calculates this number from the heap
+// size that triggers the next collection: the heap must grow by GOGC percent. If a memory limit is set, the next collection may start
+// earlier.
 func LiveHeap(metrics Families) float64 {
 	gogc := gauge(metrics, "go_gc_gogc_percent")
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
@@ -141,7 +143,7 @@ func gauge(metrics Families, name string) float64 {
 	return 0
 }
 
-// Scrape reads metrics. It sends a token unless the token is empty.
+// Scrape reads metrics. The request contains the token unless the token is empty.
 func Scrape(ctx context.Context, c *http.Client, url, token string) (Families, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -166,8 +168,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns a process's own counts of its requests, by method and code. The counts include the POST requests that review the clients
-// that read the metrics. Requests that create events are also POST requests.
+// Sent returns the numbers of requests that a process has sent, by method and code, according to its own metrics. The counts include the
+// POST requests that review the clients that read the metrics. Requests that create events are also POST requests.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {

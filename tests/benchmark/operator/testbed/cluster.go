@@ -36,7 +36,7 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// Cluster is a control plane with the controllers and the scheduler that its pods require. Its nodes have simulated kubelets.
+// Cluster is a control plane with the controllers and the scheduler that its pods require. The kubelets of its nodes are simulated.
 type Cluster struct {
 	*ControlPlane
 	kubernetes   string     // the directory that contains the Kubernetes programs
@@ -44,8 +44,8 @@ type Cluster struct {
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with enough nodes for a number of pods. kubernetes is the directory that contains its controllers and
-// scheduler.
+// StartCluster starts a cluster with enough nodes for a number of pods. kubernetes is the directory that contains the cluster's controllers
+// and scheduler.
 func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster, err error) {
 	p, err := StartControlPlane(ctx)
 	if err != nil {
@@ -85,10 +85,10 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns the number of nodes that a number of pods require, plus some spare nodes.
+// NodesFor returns the number of nodes that are required for a number of pods, including some spare nodes.
 func NodesFor(pods int) int { return (pods*atRollout+podsPerNode-1)/podsPerNode + 1 }
 
-// addNodes adds nodes without taints. A new node normally has a taint until a controller removes it, but that controller does not run here.
+// addNodes adds nodes without taints. A new node normally has a taint, which a controller removes, but that controller does not run here.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
@@ -144,7 +144,7 @@ func (c *Cluster) addUser(name string, groups ...string) error {
 	return os.WriteFile(c.Kubeconfig(name), kubeconfig, 0o600)
 }
 
-// launch starts a program that stops together with the cluster.
+// launch starts a program that stops when the cluster stops.
 func (c *Cluster) launch(ctx context.Context, path string, arguments ...string) error {
 	g, err := launch(ctx, c.ControlPlane, nil, path, arguments...)
 	if err == nil {

@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	// Namespace is the namespace that contains the Echoes. The API server itself writes events in other namespaces.
+	// Namespace is the namespace that contains the Echoes. The API server writes its own events to other namespaces.
 	Namespace = replay.Namespace
 	// CreatorUser has the operator's permissions, and can also create and update Echoes, which raw writers do.
 	CreatorUser = "creator"
@@ -47,7 +47,7 @@ type ControlPlane struct {
 	URL    string // URL of the API server
 	folder string
 	token  string // the scraper's token
-	// Operator is the account of the operator.
+	// Operator is the client configuration for the operator's account.
 	Operator        *rest.Config
 	apiServer, etcd int
 
@@ -170,7 +170,7 @@ func (p *ControlPlane) addUsers() error {
 }
 
 // writeServingCertificate writes a certificate for the metrics endpoint, as OpenShift and cert-manager do. If the operator had to generate
-// a certificate, this would take most of its start time. Any certificate is sufficient, because no client verifies it.
+// a certificate, this would take most of its start time. Any certificate is sufficient, because no client verifies the certificate.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),
@@ -210,7 +210,7 @@ func (p *ControlPlane) addScraper(ctx context.Context) error {
 	return err
 }
 
-// Inventory returns the number of objects of each kind that exist for Echoes.
+// Inventory returns, for each kind, the number of objects that exist for Echoes.
 func (p *ControlPlane) Inventory(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
 	for _, kind := range desired.Kinds() {

@@ -100,7 +100,7 @@ func (e *EchoCount) Stop() error {
 	return <-e.ended
 }
 
-// fail stops the watch because of an error.
+// fail stops the watch, and returns the given error.
 func (e *EchoCount) fail(err error) error {
 	_ = e.Stop() // an error while stopping does not matter
 	return err

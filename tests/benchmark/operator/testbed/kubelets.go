@@ -17,8 +17,8 @@ import (
 )
 
 // kubelets simulates the kubelets of all nodes with much less CPU time than real kubelets need. They mark pods as running, and remove pods
-// that are being deleted. kwok, which simulates nodes in other suites, takes several milliseconds of CPU time per pod event. For the events
-// of 20,000 pods, kwok would need much more CPU time than the cluster.
+// that are being deleted. kwok, which simulates nodes in other suites, needs several milliseconds of CPU time for each pod event. For the
+// events of 20,000 pods, kwok would need much more CPU time than the cluster.
 type kubelets struct{ client.Client }
 
 // startKubelets starts the kubelets. The kubelets stop when the context ends.
@@ -56,7 +56,7 @@ func hasWork(object client.Object) bool {
 	return isPod && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending)
 }
 
-// Reconcile marks a pod as running, or removes it. If the cached pod is outdated, the API server rejects the write, and another event of
+// Reconcile marks a pod as running, or removes it. If the cached pod is outdated, the API server rejects the write, and another event for
 // the pod follows.
 func (k *kubelets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	pod := &corev1.Pod{}

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// singleTimeout limits the time for a single Echo.
+// singleTimeout limits how long a single Echo may take.
 const singleTimeout = time.Minute
 
 // Observer watches Deployments and events. The last object that the operator writes for an Echo is an event.

@@ -38,7 +38,7 @@ func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 	})
 }
 
-// CreatePod creates a pod that runs and is ready.
+// CreatePod creates a running and ready pod.
 func CreatePod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	if err := c.Create(ctx, pod); err != nil {
 		return err
@@ -47,7 +47,7 @@ func CreatePod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	return c.Status().Update(ctx, pod)
 }
 
-// runningStatus returns the status of a pod that has been ready since a given time.
+// runningStatus returns the status of a running pod that became ready at the given time.
 func runningStatus(pod *corev1.Pod, since metav1.Time) corev1.PodStatus {
 	return corev1.PodStatus{
 		Phase: corev1.PodRunning, StartTime: &since, PodIP: "10.200.0.1", HostIP: "192.0.2.1",

@@ -42,7 +42,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TimeoutFor limits the time for a number of Echoes.
+// TimeoutFor limits how long operations on a number of Echoes may take.
 func TimeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
 
 // AwaitMetrics waits until an operator serves its metrics.
@@ -53,7 +53,7 @@ func (p *ControlPlane) AwaitMetrics(ctx context.Context, g *Program) error {
 	})
 }
 
-// AwaitPasses waits until an operator has completed a number of reconciles.
+// AwaitPasses waits until an operator has completed the given number of reconciles.
 func (p *ControlPlane) AwaitPasses(ctx context.Context, g *Program, wanted int) error {
 	return Poll(ctx, TimeoutFor(wanted), func(ctx context.Context) (bool, error) {
 		metrics, err := p.MetricsOf(ctx, g)
