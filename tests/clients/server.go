@@ -51,6 +51,6 @@ func Run(t *testing.T, environ ...string) Server {
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
 		t.Fatalf("the first line of the log is %q, with the error %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, log) }() // runs until the server ends, because a full pipe would block the server
+	go func() { _, _ = io.Copy(io.Discard, log) }() // keeps reading until the server ends, because a full pipe would block it
 	return Server{Address: first.Address, Admin: first.Admin, HTTPS: first.HTTPS, Process: server.Process}
 }

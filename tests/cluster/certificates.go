@@ -40,7 +40,7 @@ func (s *settings) identities() []identity {
 	}
 }
 
-// registryNames returns the names of the public registries for which the cluster's registry stands in over HTTPS.
+// registryNames returns the public registries that the cluster's registry replaces over HTTPS.
 func registryNames() []string { return []string{"quay.io", "registry.access.redhat.com"} }
 
 // writeIdentities creates a new certificate authority, and writes certificates, keys and kubeconfigs.

@@ -133,7 +133,7 @@ func gateOf(ctx context.Context, job *batchv1.Job) *os.Process {
 	return process
 }
 
-// expectChecked waits until an Echo's check has a result, and expects the given result and message.
+// expectChecked waits until an Echo's check has the given result and message.
 func expectChecked(ctx context.Context, echo *v1.Echo, result v1.CheckResult, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Checks",

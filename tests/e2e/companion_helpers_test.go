@@ -148,7 +148,7 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 }
 
 // eventuallyCompanion waits until a pod has exactly one companion, which is ready, runs on the pod's node, and is not the replaced
-// companion. It first refreshes the owner from the API server.
+// companion. It refreshes the owner from the API server.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod

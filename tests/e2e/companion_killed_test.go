@@ -149,7 +149,7 @@ func (l *life) expectOne(ctx context.Context, another bool) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectNone expects that the operator is running and there are no companions.
+// expectNone waits until the operator is running and there are no companions.
 func (l *life) expectNone(ctx context.Context) {
 	GinkgoHelper()
 	awaitLeader(ctx)

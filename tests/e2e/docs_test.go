@@ -120,8 +120,8 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 // step returns a step that runs commands.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements that use files from the source tree instead of files from a release. The commands that install the
-// operator are left out, because it is already running.
+// withoutDownloads returns replacements that use files from the source tree instead of files from a release. The operator is already
+// running.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")
@@ -134,7 +134,7 @@ func withoutDownloads() []string {
 		"https://raw.githubusercontent.com/echo-operator/echo-operator/main/", ""}
 }
 
-// runClient starts the client that the tutorials use in a namespace. The client is a pod that contains curl.
+// runClient starts the tutorials' client in a namespace. The client is a pod that contains curl.
 func runClient(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "run", "client", "-n", namespace, "--image=quay.io/curl/curl:8.14.1", "--command", "--", "sleep", "infinity")

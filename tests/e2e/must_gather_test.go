@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC runs the command that `oc adm must-gather` runs in an image, and requires the programs that this command calls. While data is
-// gathered, it monitors the size of the directory.
+// asOC is the script that `oc adm must-gather` runs in an image, with the same calls to other programs. The script monitors disk usage
+// while the data is being gathered.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')

@@ -87,8 +87,8 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until an Echo's status reports problems of these nodes. The pods and these nodes may be reported by
-// different reconciles.
+// eventuallyNodeProblems waits until an Echo's status reports problems of these nodes. Different reconciles may report the nodes and the
+// pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))

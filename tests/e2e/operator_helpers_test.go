@@ -51,7 +51,7 @@ func killOperator(ctx context.Context) {
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
-	// If the lease were not deleted, the next leader would wait up to 15 s until it expires.
+	// If the lease were not deleted, the next leader would have to wait up to 15 s for it to expire.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
@@ -101,7 +101,7 @@ func noteLogErrors(ctx context.Context) {
 		`"error":"namespaces \"e2e-`,     // or the namespace no longer exists
 		"The field spec.replicas is 100",
 		`"name":"explained`,         // the specs about messages create these Echoes
-		`"logger":"leaderelection"`, // another replica was faster, so that client-go retries
+		`"logger":"leaderelection"`, // another replica was faster, and client-go retries
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully logs this
 	}
 	var text string

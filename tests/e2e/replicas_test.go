@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. It returns a function that expects that since the creation, the Echo has never had the phase Warning, and
-// the operator's Deployment has always been Available, which OLM requires.
+// watchedEcho creates an Echo. It returns a function that checks the time since then: the Echo must never have had the phase Warning, and
+// the operator's Deployment must always have had the condition Available, which OLM reads.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")

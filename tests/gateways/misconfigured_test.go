@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// mistake is a directive of the nginx configuration, in a right form and a wrong form.
+// mistake is a part of the nginx configuration, in a correct and an incorrect version.
 type mistake struct{ right, wrong, fact, want string }
 
-// mistakes returns the mistakes that the test can make. "proxy_buffering on" is not one of them, because over HTTP/1.1, nginx streams
-// events even with this directive.
+// mistakes returns the mistakes that the test can make. "proxy_buffering on" is not included, because over HTTP/1.1, nginx streams events
+// even with this directive.
 func mistakes() []mistake {
 	return []mistake{
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// No operator is running, so that only the tests change objects. At first, the API server does not serve the kind Echo.
+// No operator is running, so only the tests change objects. At first, the API server does not serve the kind Echo.
 var _ = Describe("the commands of the program", Ordered, func() {
 	var server *envtest.Environment
 	var admin string

@@ -146,7 +146,7 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value contains an empty string. The form drops a label that has an empty value, so that the peer then
+// hasEmptyLabel reports whether a value contains an empty string. If a label has an empty value, the form drops it, and the peer then
 // selects other clients. docs/reference/console.md documents this.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {

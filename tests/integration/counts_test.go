@@ -92,7 +92,7 @@ var _ = Describe("what an Echo costs", func() {
 			}
 			skipped = answer.RequeueAfter < time.Minute // the reconciler waits for the cache, and not for the end of the rollout
 		}
-		// Allocations of other goroutines are counted, too, so that only a short series of reconciles has a chance of running undisturbed.
+		// Allocations of other goroutines are counted, too, so only a short series of reconciles has a chance of running undisturbed.
 		Eventually(func(g Gomega) {
 			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())

@@ -48,7 +48,7 @@ func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, 
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
-		DisableKeepAlives: true, DisableCompression: true}} // compression would use almost 1 MiB, and thus affect the memory test
+		DisableKeepAlives: true, DisableCompression: true}} // compression would use almost 1 MiB and affect the memory test
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()

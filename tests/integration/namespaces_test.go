@@ -200,7 +200,7 @@ func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) 
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyHeld waits until an Echo has the operator's finalizer, which delays its deletion.
+// eventuallyHeld waits until an Echo has the operator's finalizer, which delays the Echo's deletion.
 func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))

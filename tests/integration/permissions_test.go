@@ -81,7 +81,7 @@ func verbsOf(event auditv1.Event) []string {
 	case event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated:
 		return []string{"patch", "create"}
 	case event.Verb == "watch" && strings.Contains(event.RequestURI, "sendInitialEvents=true"):
-		return []string{"watch", "list"} // older API servers reject the watch, so that the client then sends a list request
+		return []string{"watch", "list"} // older API servers reject the watch, and the client then sends a list request
 	default:
 		return []string{event.Verb}
 	}

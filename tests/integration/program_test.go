@@ -129,7 +129,7 @@ func startProgram(environment []string, arguments ...string) *gexec.Session {
 	return session
 }
 
-// oneLine returns what a session has written to standard error. The test fails unless this output is a single line.
+// oneLine returns a session's output on standard error. The test fails unless this output is a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
 	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")

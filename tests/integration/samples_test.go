@@ -59,7 +59,7 @@ func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 }
 
 // changes returns the paths at which the API server stores a value other than the one that was sent. Fields that the API server adds to a
-// map are ignored, because Argo CD ignores them, too; in contrast, Argo CD compares list items as a whole.
+// map are ignored, because Argo CD also ignores them; list items, however, are compared as a whole.
 func changes(path string, sent, stored any) []string {
 	fields, isMap := sent.(map[string]any)
 	others, wasMap := stored.(map[string]any)

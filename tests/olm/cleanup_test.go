@@ -121,8 +121,8 @@ func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	return support.RemoveFinalizers(ctx, k8s, object)
 }
 
-// isStuck reports whether an object's finalizers must be removed by the cleanup. The finalizers of Echoes and pods can be removed
-// immediately. The CustomResourceDefinition must remain until the Echoes are gone.
+// isStuck reports whether the cleanup must remove an object's finalizers. The finalizers of Echoes and pods can be removed immediately. The
+// CustomResourceDefinition must remain until the Echoes are gone.
 func isStuck(object *metav1.PartialObjectMetadata) bool {
 	switch {
 	case len(object.Finalizers) == 0 || object.Kind == "CustomResourceDefinition":

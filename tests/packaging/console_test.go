@@ -27,7 +27,7 @@ func TestColumnsOfTheList(t *testing.T) {
 
 // TestResourcesOfTheDetailsPage checks the list of resources in the bundle. The OpenShift console follows owner references in the order of
 // the list, and finds an Ingress only by its full resource name. The console's Topology view shows none of an Echo's objects if the cluster
-// does not serve one of the kinds, so that each kind must be built into Kubernetes. The list contains Event, because operator-sdk would
+// does not serve one of the kinds, so each kind must be built into Kubernetes. The list contains Event, because operator-sdk would
 // otherwise assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string

@@ -92,7 +92,7 @@ func callsOf(calls []string, programs ...string) []string {
 	})
 }
 
-// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to loading the images by tag.
+// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to the deployment by image tag.
 func TestDemo_onKind(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	version := strings.TrimSpace(text(t, "VERSION"))

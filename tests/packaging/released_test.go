@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// released is a release artifact: an image for one platform, or an archive. The digest is that of the image's manifest or of the archive.
+// released is a release artifact: an image for one platform, or an archive. The digest identifies the image's manifest or the archive.
 type released struct {
 	name, digest string
 	files        map[string][]byte

@@ -74,7 +74,7 @@ func TestSign_sameButForTheIdentity(t *testing.T) {
 	}
 }
 
-// TestWorkflowSigns checks that the documented identity is that of the workflow, which signs without a key.
+// TestWorkflowSigns checks that the documentation states the identity of the workflow, which signs without a key.
 func TestWorkflowSigns(t *testing.T) {
 	const file = ".github/workflows/release.yml"
 	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")

@@ -46,8 +46,8 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 }
 
 // rejections returns the reasons why OLM v1 would not accept the replacement of one CRD by another, according to the library that OLM v1
-// uses. Newer versions of the library accept changed descriptions and additional enum values. Older versions of the library reject them,
-// and so does this function.
+// uses. Newer versions of the library accept changed descriptions and additional enum values. Older versions of the library reject such
+// changes, and so does this function.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
 	for _, version := range from.Spec.Versions { // the API server sets the stored versions of an installed CRD

@@ -20,7 +20,7 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor puts a fake docker program into PATH, which reports that all images exist for Linux on the given architectures. The
+// imagesFor puts a fake docker program into PATH. The program reports that all images exist for Linux on the given architectures. The
 // architecture validator compares labels and node affinity with the architectures of the images. The images do not exist yet, because a
 // release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {

@@ -14,7 +14,7 @@ func (b *benchmark) size(context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = program.Close() }() // the file is only read, so that errors do not matter
+	defer func() { _ = program.Close() }() // errors do not matter, because the file is only read
 	compressed := new(counter)
 	z, err := gzip.NewWriterLevel(compressed, gzip.BestCompression)
 	if err != nil {

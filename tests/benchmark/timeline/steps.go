@@ -14,7 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The components that carry out steps.
+// These are the components that carry out steps.
 const (
 	apiServer = "API server"
 	operator  = "operator"
@@ -124,7 +124,8 @@ func (l line) missing() []string {
 	return names
 }
 
-// took returns the time between the preceding step and this step. The result can be slightly negative, because each kind has its own watch.
+// took returns the time between a step and the step that it waits for. The result can be slightly negative, because each kind has its own
+// watch.
 func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
 
 // share returns how much of the time until the Echo was ready was spent waiting for the operator.

@@ -12,8 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestSetHeaders sends the kind of requests that the suite's MakeRequest builds: all have the header X-Echo-Set-Header, usually with an
-// empty value.
+// TestSetHeaders sends requests like those of the suite's MakeRequest: each has the header X-Echo-Set-Header, usually with an empty value.
 func TestSetHeaders(t *testing.T) {
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	addresses := map[string]string{}

@@ -83,7 +83,7 @@ func (c *echoClient) stream(ctx context.Context, t *testing.T, method protorefle
 	return stream
 }
 
-// field returns, as text, the value of a field in a message, which is given as a path such as call.server.pod.
+// field converts the value at a path in a message, such as call.server.pod, to text.
 func field(message protoreflect.Message, path string) string {
 	name, rest, nested := strings.Cut(path, ".")
 	value := message.Get(message.Descriptor().Fields().ByName(protoreflect.Name(name)))

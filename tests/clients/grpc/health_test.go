@@ -36,8 +36,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestDrain stops a server with a drain delay that is longer than the test. The server must notify clients that watch its health, and must
-// continue to serve calls.
+// TestDrain stops a server whose drain delay exceeds the duration of the test. The server must notify clients that watch its health, and
+// must continue to serve calls.
 func TestDrain(t *testing.T) {
 	server := clients.Run(t, "ECHO_DRAIN_DELAY=1h")
 	watched := health.NewHealthClient(dial(t, server.Address))

@@ -82,8 +82,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestFailures sends requests that try to break the connection between nginx and the echo server. If it failed, nginx would mark both pods
-// as failed for all paths, and cache its own error.
+// TestFailures sends requests that try to break the connection between nginx and the echo server. If the connection failed, nginx would
+// mark both pods as failed for all paths, and cache its own error.
 func TestFailures(t *testing.T) {
 	for _, query := range []string{"?echo.connection=reset", "?echo.connection=truncate"} {
 		t.Run(query, func(t *testing.T) {

@@ -88,7 +88,7 @@ type answer struct {
 	body string
 }
 
-// send sends a request with headers, which alternate between names and values.
+// send sends a request with headers, which are passed as alternating names and values.
 func (g *gateway) send(t *testing.T, path, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, strings.NewReader(body))

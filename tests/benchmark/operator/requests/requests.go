@@ -109,7 +109,7 @@ func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 // IsConflict reports whether the response to a request was 409.
 func IsConflict(name string) bool { return strings.HasSuffix(name, " 409") }
 
-// IsEffective reports whether a request is a successful write, but not of an event or a lease.
+// IsEffective reports whether a request successfully writes an object other than an event or a lease.
 func IsEffective(name string) bool {
 	verb, rest, _ := strings.Cut(name, " ")
 	read := verb == "GET" || verb == "LIST" || verb == "WATCH" || verb == "WATCHLIST"
@@ -185,6 +185,6 @@ func IsAny(string) bool { return true }
 // IsNoReview excludes the review requests that are caused by reading the metrics.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request writes an object. It excludes POST requests, because if the operator writes nothing else, they are
-// reviews and not events.
+// IsWrite reports whether a request writes an object. POST requests are excluded, because an operator that writes nothing else sends them
+// for reviews and not for events.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }
