@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// amnesiaSeed is the seed for the amnesia of all plans, or 0 for plans without amnesia.
+// amnesiaSeed is the amnesia seed for all plans, or 0 for no amnesia.
 func amnesiaSeed(t *testing.T) int64 {
 	t.Helper()
 	text := os.Getenv("AMNESIA")
@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate is the average number of moments per memory loss.
+// On average, the operator loses memories at one of lossRate moments.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories at random moments. The zero value does nothing.
@@ -35,7 +35,7 @@ type amnesia struct {
 	losses atomic.Int64
 }
 
-// newAmnesia returns a plan's amnesia for a scenario.
+// newAmnesia returns the amnesia of a plan in a scenario.
 func newAmnesia(p plan, c scenario) *amnesia {
 	if p.amnesia == 0 {
 		return &amnesia{}
@@ -45,7 +45,7 @@ func newAmnesia(p plan, c scenario) *amnesia {
 	return &amnesia{random: rand.New(rand.NewSource(p.amnesia ^ int64(hash.Sum64())))}
 }
 
-// strike makes a process lose some of its memories, at random.
+// strike makes a process lose some of its memories at random.
 func (a *amnesia) strike(p *process) {
 	for _, drop := range a.chosen(p.remembers()) {
 		drop()
@@ -53,7 +53,7 @@ func (a *amnesia) strike(p *process) {
 	}
 }
 
-// chosen returns the memories to drop now. Usually, there are none; otherwise, each is dropped with a probability of one half.
+// chosen returns the memories to drop now. Usually, there are none. Otherwise, each memory is dropped with a probability of one half.
 func (a *amnesia) chosen(memories []func()) []func() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -63,7 +63,7 @@ func (a *amnesia) chosen(memories []func()) []func() {
 	return slices.DeleteFunc(slices.Clone(memories), func(func()) bool { return a.random.Intn(2) == 0 })
 }
 
-// remembers returns functions that make a process drop its memories. Before the process is assembled, there are no such functions.
+// remembers returns the functions that make a process drop its memories, or none before the process is assembled.
 func (p *process) remembers() []func() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -71,7 +71,7 @@ func (p *process) remembers() []func() {
 }
 
 // TestAmnesia runs each scenario with an operator that loses its memories at random moments. Memories may save requests and reconciles, but
-// nothing else may depend on them.
+// must have no other effect.
 func TestAmnesia(t *testing.T) {
 	const seeds = 2
 	w := &sweep{}

@@ -18,14 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// connection is the connection between one operator process and the simulated API server. The client is the one that ships, except for the
-// network.
+// connection is the connection between one operator process and the simulated API server. Apart from the network, the operator uses the
+// client that ships.
 type connection struct {
 	*simulation
 	process *process
 }
 
-// call is a request for an object, or for the objects of a resource.
+// call is a request for one object or for a resource's objects.
 type call struct {
 	objectKey
 	*http.Request
@@ -33,7 +33,7 @@ type call struct {
 	body []byte
 }
 
-// RoundTrip responds to a request, or makes a fault happen to it.
+// RoundTrip responds to a request or causes a fault.
 func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	if answer := c.discover(request.URL.Path); answer != nil {
 		return respond(request, answer, nil)
@@ -75,7 +75,7 @@ func (c scenario) discover(path string) any {
 	}
 }
 
-// parse returns the target in a request's path: the prefix, group, version, namespace, resource, name and part.
+// parse returns the namespace, resource, name and part in a request's path, which follow the prefix, group and version.
 func parse(request *http.Request) (call, error) {
 	to := call{Request: request}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
@@ -138,7 +138,7 @@ func respond(request *http.Request, answer any, err error) (*http.Response, erro
 	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(text)), Request: request}, nil
 }
 
-// answer carries out a request.
+// answer carries out a request and returns the result.
 func (c connection) answer(to call) (any, error) {
 	query := to.URL.Query()
 	switch to.Method {
@@ -200,7 +200,7 @@ func (c connection) selected(to call) (any, error) {
 		"items": items}, nil
 }
 
-// selector selects the objects of a list or a watch.
+// selector selects the objects for a list or watch request.
 type selector struct {
 	namespace string
 	labels    labels.Selector
@@ -216,7 +216,7 @@ func selectorOf(to call) (selector, error) {
 	return selector{to.namespace, byLabel, byField}, err
 }
 
-// matches reports whether the selector selects an object. It never selects nil.
+// matches reports whether the selector selects an object. It returns false for nil.
 func (s selector) matches(o *unstructured.Unstructured) bool {
 	return o != nil && (s.namespace == "" || s.namespace == o.GetNamespace()) && s.labels.Matches(labels.Set(o.GetLabels())) &&
 		s.fields.Matches(fields.Set{"metadata.name": o.GetName()})

@@ -39,20 +39,20 @@ func (s *simulation) control() {
 	s.collectGarbage()
 }
 
-// typed returns an object as its Go type.
+// typed converts an object to its Go type.
 func typed[T any](o *unstructured.Unstructured, into T) T {
 	convert(o.Object, into)
 	return into
 }
 
-// content returns an object in its JSON form.
+// content returns an object as JSON data.
 func content(object any) map[string]any {
 	fields := map[string]any{}
 	convert(object, &fields)
 	return fields
 }
 
-// create creates an object, unless it exists.
+// create creates an object unless it exists.
 func (s *store) create(k objectKey, object any) {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live != nil {
@@ -67,7 +67,6 @@ func (s *store) create(k objectKey, object any) {
 	utilruntime.Must(err)
 }
 
-// setStatus sets the status of an object.
 func (s *store) setStatus(k objectKey, status any) {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live != nil {
@@ -78,7 +77,7 @@ func (s *store) setStatus(k objectKey, status any) {
 	utilruntime.Must(err)
 }
 
-// rollOut updates a Deployment's pods and status to the desired state.
+// rollOut completes a Deployment's rollout: it updates the pods and the status to the desired state.
 func (s *simulation) rollOut(d *appsv1.Deployment) {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
 	template := digest(d.Spec.Template)
@@ -104,7 +103,7 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
 }
 
-// digest returns a short text that is different for each template.
+// digest returns a short text that identifies a template.
 func digest(template corev1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
 	utilruntime.Must(err)
@@ -133,15 +132,15 @@ func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
 	s.setStatus(objectKey{"httproutes", route.Namespace, route.Name}, status)
 }
 
-// drop deletes an object at once.
+// drop deletes an object.
 func (s *store) drop(k objectKey) {
 	_ = s.remove(k, metav1.DeleteOptions{}) // the object may already be gone
 }
 
-// collectGarbage deletes the dependents of objects that are gone, and completes deletions that wait for dependents.
+// collectGarbage deletes the dependents of objects that no longer exist, and completes deletions that wait for dependents.
 func (s *simulation) collectGarbage() {
 	live, dependents := map[types.UID]bool{orphanedReplicaSet: true}, map[types.UID][]objectKey{}
-	resources := slices.Sorted(maps.Keys(kinds)) // always in the same order, so that a run is reproducible
+	resources := slices.Sorted(maps.Keys(kinds)) // sorted, so that runs are reproducible
 	for _, resource := range resources {
 		for _, o := range s.list(resource) {
 			live[o.GetUID()] = true
@@ -164,8 +163,8 @@ func (s *simulation) collectGarbage() {
 	}
 }
 
-// endDeletion deletes or frees the dependents of an object that is being deleted, and then removes the finalizers that made the object
-// wait.
+// endDeletion completes an object's deletion. It deletes or orphans the dependents, and then removes the finalizers that delayed the
+// deletion.
 func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
 	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers,
 		metav1.FinalizerDeleteDependents)
@@ -192,7 +191,7 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 	})
 }
 
-// free removes the owner from an orphaned object. Pods keep an owner, which is their orphaned ReplicaSet.
+// free removes the owner reference from an orphaned object. A pod's new owner is the orphaned Deployment's ReplicaSet.
 func free(object map[string]any) {
 	o := &unstructured.Unstructured{Object: object}
 	if o.GetKind() != "Pod" {
@@ -206,7 +205,7 @@ func free(object map[string]any) {
 	o.SetOwnerReferences(owners)
 }
 
-// convert converts a part of an object to its Go type.
+// convert converts all or part of an object to its Go type.
 func convert(from, into any) {
 	text, err := json.Marshal(from)
 	utilruntime.Must(err)

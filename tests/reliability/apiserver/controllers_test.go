@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// otherControllers does the work of the Deployment controller and the garbage collector, which do not run. It returns an unrest if there
-// was work to do.
+// otherControllers does the work of the Deployment controller and the garbage collector, which do not run. If there was work to do, it
+// returns an unrest.
 func (s *server) otherControllers(ctx context.Context, now *state) error {
 	if err := s.collect(ctx, now); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *server) collect(ctx context.Context, now *state) error {
 	if d := now.children["Deployment"]; len(now.pods) > 0 && d != nil && d.GetDeletionTimestamp() != nil {
 		return s.podsOf(ctx, now) // the pods are removed before the Deployment
 	}
-	for _, o := range slices.Backward(now.all()) { // the Echo comes last
+	for _, o := range slices.Backward(now.all()) { // the Echo is last
 		switch {
 		case o.GetDeletionTimestamp() == nil:
 		case slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents):
@@ -75,7 +75,7 @@ func (s *server) collect(ctx context.Context, now *state) error {
 	return nil
 }
 
-// orphan removes the owner from the dependents of an object that is deleted without them.
+// orphan removes the owner reference from an object's dependents if the object is deleted without its dependents.
 func (s *server) orphan(ctx context.Context, now *state, owner *object) error {
 	for _, child := range now.children {
 		if metav1.IsControlledBy(child, owner) {
@@ -100,9 +100,9 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 	return unrest{"the dependents of the Echo are deleted"}
 }
 
-// expectNoDependents returns a violation if an Echo was removed while objects created for it existed: the operator must keep the Echo until
-// they are gone. If the operator's view was outdated, it may create objects after the Echo is removed. Those are deleted because their
-// owner does not exist.
+// expectNoDependents returns a violation if an Echo was removed while objects created for it still existed. The operator must keep the Echo
+// until those objects are gone. If the operator's view was outdated, it may create objects after the Echo is removed. The garbage collector
+// deletes those objects because their owner does not exist.
 func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
 		if metav1.GetControllerOfNoCopy(child) == nil {
@@ -132,7 +132,7 @@ func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer strin
 	return nil
 }
 
-// violation is a promise that the operator broke. Its name is the same each time the operator breaks the promise in the same way.
+// violation is a promise that the operator broke. If the operator breaks the promise in the same way again, the name is the same.
 type violation struct{ name, details string }
 
 func (v violation) Error() string { return v.name }

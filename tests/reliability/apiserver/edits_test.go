@@ -14,18 +14,18 @@ type edit struct {
 	kind, what string
 	patchType  types.PatchType
 	patch      string
-	// kept locates an addition that must stay. It is nil if the operator must revert the edit.
+	// kept locates an addition that the operator must preserve. If the operator must revert the edit, kept is nil.
 	kept *place
-	// removes is true if the edit also removes labels that other clients added.
+	// removes is true if the edit also removes labels that other clients have added.
 	removes bool
-	// needs is a field that the Echo's spec must set, and excludedBy is a field that the spec must not set. Either may be empty.
+	// needs is a field that the Echo's spec must set, and excludedBy is a field that the spec must not set. Either field name can be empty.
 	needs, excludedBy string
 }
 
 // place locates a map key or a list item in an object.
 type place struct {
 	path []string
-	// field is the map's key, or the field of the list's items that contains the value.
+	// field is a key of the map, or the field that contains the value in each list item.
 	field, value string
 }
 
@@ -40,12 +40,11 @@ func typeOf(patch types.PatchType) string {
 	return "merge"
 }
 
-// reverted returns an edit that the operator must revert.
 func reverted(kind, what, patch string) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType, patch: patch}
 }
 
-// added returns an edit with an addition that must stay.
+// added returns an edit that adds something that the operator must preserve.
 func added(kind, what, path, item string, kept place) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType,
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
@@ -183,7 +182,7 @@ func podEdits() []edit {
 	}
 }
 
-// aimed returns an edit with the index of the operator's item: other clients may have added items before it.
+// aimed sets the index in an edit to the index of the operator's list item. Other clients may have added items before that item.
 func (e edit) aimed(child *object, spec map[string]any) edit {
 	portName := portNameOf(spec)
 	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
@@ -204,20 +203,20 @@ func portNameOf(spec map[string]any) string {
 	return cmp.Or(name, "http")
 }
 
-// with marks an edit as possible only if the Echo's spec sets a field.
+// with limits an edit to Echoes whose spec sets a field.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
 }
 
-// unless marks an edit as possible only if the Echo's spec does not set a field.
+// unless limits an edit to Echoes whose spec does not set a field.
 func (e edit) unless(field string) edit {
 	e.excludedBy = field
 	return e
 }
 
-// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate. An item with a changed name
-// and a changed number is then indistinguishable from one that another client added.
+// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate. The operator cannot then
+// distinguish an item with a new name and a new number from an item that another client added.
 func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false

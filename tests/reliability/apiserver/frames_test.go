@@ -18,19 +18,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// codec reads and writes a watch's events. The API server frames them in one of two formats: as JSON lines, or as length-prefixed protobuf
-// messages.
+// codec reads and writes a watch's events. The API server sends events as JSON lines or as length-prefixed protobuf messages.
 type codec struct {
 	scheme   *runtime.Scheme
 	protobuf bool
 }
 
-// newCodec returns the codec for a response.
 func newCodec(scheme *runtime.Scheme, answer *http.Response) codec {
 	return codec{scheme, strings.Contains(answer.Header.Get("Content-Type"), "protobuf")}
 }
 
-// frames returns a function that returns a stream's next frame, without its length.
+// frames returns a function that reads the next frame from a stream and strips the length prefix.
 func (c codec) frames(stream io.Reader) func() ([]byte, error) {
 	if !c.protobuf {
 		lines := json.NewDecoder(stream)
@@ -51,7 +49,7 @@ func (c codec) frames(stream io.Reader) func() ([]byte, error) {
 	}
 }
 
-// framed returns a frame with its length, ready to send.
+// framed returns a frame in the form in which it is sent.
 func (c codec) framed(frame []byte) []byte {
 	if !c.protobuf {
 		return append(bytes.Clone(frame), '\n')
@@ -99,13 +97,13 @@ func (c codec) encode(event watchEvent) ([]byte, error) {
 	return json.Marshal(map[string]any{"type": plain.Type, "object": json.RawMessage(bytes.TrimSpace(raw.Bytes()))})
 }
 
-// expired returns the event that ends a watch if its version is too old to continue.
+// expired returns the event that ends a watch whose version is too old to continue.
 func expired() watchEvent {
 	return watchEvent{watch.Error, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 
-// initialEnd returns the bookmark that ends a watch's initial events. The object like is of the watched kind.
+// initialEnd returns the bookmark that ends a watch's initial events. The argument like is any object of the watched kind.
 func initialEnd(like runtime.Object, version string) (watchEvent, error) {
 	mark := like.DeepCopyObject()
 	accessor, err := meta.Accessor(mark)

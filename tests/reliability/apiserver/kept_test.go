@@ -14,8 +14,9 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestPlace_takeOut takes out the addition of each edit to a child, which must leave the child unchanged. An edit whose place is larger
-// than the addition would hide fields that the operator set, and the walk would report a difference that the operator did not make.
+// TestPlace_takeOut checks that a child is unchanged after an edit adds something and takeOut removes it. If an edit's place were larger
+// than its addition, takeOut would also remove fields that the operator set. The walk would then report a difference that the operator did
+// not cause.
 func TestPlace_takeOut(t *testing.T) {
 	for name, change := range map[string]func(*v1.EchoSpec){
 		"plain": func(*v1.EchoSpec) {},
@@ -64,7 +65,7 @@ func plainOf(t *testing.T, child *object) any {
 	return part
 }
 
-// patched returns a child after an edit.
+// patched applies an edit to a child and returns the result.
 func patched(t *testing.T, child *object, e edit) *object {
 	t.Helper()
 	text, err := child.MarshalJSON()

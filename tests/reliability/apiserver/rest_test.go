@@ -22,16 +22,15 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// echoName is the name of every Echo. Each namespace has only one.
+// echoName is the name of every Echo. Each namespace contains only one Echo.
 const echoName = "walker"
 
-// unrest is the reason why a namespace is not at rest.
+// unrest is an error that says why a namespace is not at rest.
 type unrest struct{ why string }
 
 func (u unrest) Error() string { return u.why }
 
-// settle lets the operator and the other controllers work until they have nothing left to do in a namespace. It returns the namespace's
-// state.
+// settle waits until the operator and the other controllers have nothing left to do in a namespace, and returns the namespace's state.
 func (s *server) settle(ctx context.Context, namespace string, running func() (*process, error)) (*state, error) {
 	var now *state
 	var last error
@@ -56,7 +55,7 @@ func (s *server) settle(ctx context.Context, namespace string, running func() (*
 	return now, err
 }
 
-// rest returns the stored state of a namespace, and an unrest if there is work left to do.
+// rest returns the stored state of a namespace. If there is work left to do, it also returns an unrest.
 func (s *server) rest(ctx context.Context, p *process, namespace string) (*state, error) {
 	now, err := s.read(ctx, namespace)
 	if err != nil {
@@ -129,8 +128,8 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// expectNoWork reconciles the Echo without writing. It returns an unrest if the reconciler attempts a write, unless the Echo's status
-// reports that the write is rejected.
+// expectNoWork reconciles the Echo without writing. If the reconciler attempts a write, expectNoWork returns an unrest, unless the Echo's
+// status reports that the API server rejects the write.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways,
@@ -143,7 +142,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case len(dry.writes) == 0:
 		return unrest{"a reconcile fails: " + err.Error()}
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
-		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a taken name causes no write
+		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // if a name is taken, the operator writes nothing
 		return nil
 	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator checks the child once a minute
 		return nil
@@ -152,7 +151,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	}
 }
 
-// isUnwatched reports whether the Echo is paused while one of its children lacks the label that the watch selects.
+// isUnwatched reports whether the Echo is paused and one of its children lacks the label that the watch selects.
 func (s *state) isUnwatched() bool {
 	if s.echo == nil {
 		return false
@@ -166,7 +165,7 @@ func (s *state) isUnwatched() bool {
 	return false
 }
 
-// reportsSpec reports whether the status is for the stored spec.
+// reportsSpec reports whether the status describes the stored spec.
 func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
@@ -178,7 +177,7 @@ func isRefused(echo *object) bool {
 		(degraded["reason"] == v1.ReasonInvalidSpec.String() || degraded["reason"] == v1.ReasonNameConflict.String())
 }
 
-// refusing is a client that rejects and records writes.
+// refusing is a client that records and rejects writes.
 type refusing struct {
 	client.Client
 	writes []write

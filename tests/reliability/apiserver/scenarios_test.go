@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is an action of a person in a namespace.
+// step is an action that a person takes in a namespace.
 type step func(ctx context.Context, c client.Client, namespace string) error
 
 // scenario is a sequence of actions. The operator comes to rest after each step.
@@ -46,7 +46,7 @@ func scenarios() []scenario {
 	}
 }
 
-// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, create waits until it is gone.
+// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, create first waits until that Echo is gone.
 func create(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, support.Echo(namespace, echoName, func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
@@ -74,7 +74,7 @@ func takeName(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, foreignService(namespace))
 }
 
-// freeName deletes the foreign Service, and makes the operator check before its minute is over.
+// freeName deletes the other client's Service. It also makes the operator check the name immediately instead of after up to a minute.
 func freeName(ctx context.Context, c client.Client, namespace string) error {
 	if err := c.Delete(ctx, foreignService(namespace)); err != nil {
 		return err
@@ -116,7 +116,7 @@ func childOf(kind, namespace string) *object {
 	return child
 }
 
-// run runs a scenario in a new namespace. It returns the state at the end.
+// run carries out a scenario in a new namespace. It returns the state at the end.
 func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_ map[string]any, err error) {
 	namespace, err := s.newNamespace(ctx, "tampered")
 	if err != nil {
@@ -139,7 +139,7 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 		}
 		return p, nil
 	}
-	now, err := s.settle(ctx, namespace, running) // wait here, so that the first list is empty
+	now, err := s.settle(ctx, namespace, running) // wait, so that the operator's first list is empty
 	for _, act := range c.steps {
 		if err != nil {
 			return nil, err
@@ -155,8 +155,7 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	return now.plain()
 }
 
-// podsOf does the ReplicaSet controller's work: it creates and deletes the pod of a Deployment. It returns an unrest if there was work to
-// do.
+// podsOf does the ReplicaSet controller's work: it creates and deletes a Deployment's pod. If there was work to do, it returns an unrest.
 func (s *server) podsOf(ctx context.Context, now *state) error {
 	d := now.children["Deployment"]
 	switch {

@@ -23,18 +23,18 @@ import (
 )
 
 const (
-	// patience is how long anything may take on a busy machine. If an Echo is paused and a child has lost its label, the operator does not
-	// watch the child, but checks it once a minute. Only that check notices that the child was deleted.
+	// patience limits how long the tests wait, and allows for a busy machine. If an Echo is paused and a child has lost its label, the
+	// operator does not watch the child, but checks it once a minute. Only that check detects that the child was deleted.
 	patience = status.LookPeriod + 20*time.Second
-	// interval is how often the tests check.
+	// interval is the time between two checks of a condition.
 	interval = 10 * time.Millisecond
 )
 
 // server is an API server.
 type server struct {
 	config *rest.Config
-	client client.Client // with an administrator's permissions, and without a cache
-	// pods is true if the server's Deployments have pods.
+	client client.Client // has an administrator's permissions, and no cache
+	// pods is true if Deployments on the server have pods.
 	pods bool
 	// met contains the UIDs of children that existed at the same time as their Echo.
 	met sync.Map
@@ -71,7 +71,8 @@ func (s *server) newNamespace(ctx context.Context, name string) (string, error) 
 	return namespace.Name, err
 }
 
-// freeAddresses deletes the Services in a namespace that is no longer used: the address range is large enough for only about 250 Services.
+// freeAddresses deletes the Services in a namespace that is no longer used, because the address range is large enough for only about 250
+// Services.
 func (s *server) freeAddresses(namespace string) error {
 	return s.client.DeleteAllOf(context.Background(), &corev1.Service{}, client.InNamespace(namespace))
 }
@@ -98,7 +99,7 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 	return p, nil
 }
 
-// end stops the operator as a crash does: it sends no further requests.
+// end stops the operator as a crash would: the operator sends no further requests.
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// uid matches UIDs. They also occur in the managed fields.
+// uid matches UIDs. UIDs also occur in the managed fields.
 const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 type object = unstructured.Unstructured
@@ -28,16 +28,16 @@ type object = unstructured.Unstructured
 // state contains the objects that the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is no Echo
-	// children are the objects of all kinds that a child can have, by kind, no matter who created them. A correct state has at most one per
-	// kind.
+	// children contains one object of each kind that a child can have, by kind, regardless of who created the object. A correct state has at
+	// most one object of each kind.
 	children map[string]*object
-	// others are additional objects of a kind that already has an object in children.
+	// others are additional objects whose kind already has an object in children.
 	others []*object
 	pods   []*object
 }
 
-// read reads the objects that the API server stores in a namespace. It reads the Echo first: if the Echo is missing, it was removed before
-// the other objects were read.
+// read reads the objects that the API server stores in a namespace. It reads the Echo first. If the Echo is missing, the Echo was therefore
+// removed before the other objects were read.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *server) list(ctx context.Context, kind client.Object, namespace string)
 	return list.Items, err
 }
 
-// all returns all objects of a state. The Echo is the first.
+// all returns all objects in a state, starting with the Echo.
 func (s *state) all() []*object {
 	var all []*object
 	if s.echo != nil {
@@ -97,8 +97,8 @@ func (s *state) all() []*object {
 	return append(all, s.others...)
 }
 
-// plain returns a state without the values that differ between two Echoes with the same spec: the namespace, UIDs, times, versions, and
-// values that the API server allocates. Of the managed fields, it returns only the operator's.
+// plain returns a state without the values that differ between two Echoes with the same spec: the namespace, UIDs, times, versions, and the
+// addresses and ports that the API server allocates. The result includes the operator's managed fields, but no other managed fields.
 func (s *state) plain() (map[string]any, error) {
 	all := map[string]any{}
 	for i, o := range s.all() {
@@ -140,7 +140,7 @@ func plain(o *object) (any, error) {
 	return read, json.Unmarshal(regexp.MustCompile(uid).ReplaceAll(text, []byte("UID")), &read)
 }
 
-// plainStatus returns an Echo's status without times. It replaces each observed generation with its distance from the latest generation.
+// plainStatus returns an Echo's status without times. It replaces each observed generation with the difference from the latest generation.
 func plainStatus(echo *object) any {
 	status, _ := echo.DeepCopy().Object["status"].(map[string]any)
 	if status == nil {

@@ -30,7 +30,7 @@ func (w *walk) setTopField(t *rapid.T) {
 	w.set(t, f, specs.DrawValue(t, f))
 }
 
-// set sets a field, together with the fields that it requires.
+// set sets a field and the fields that it requires.
 func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	next := runtime.DeepCopyJSON(w.spec)
 	specs.Put(next, f.Path, value)
@@ -39,16 +39,16 @@ func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	w.patchSpec(t, f.Path[0], next)
 }
 
-// skipAmbiguous skips a new name for the Service's port while the Echo is paused. Edits accumulate then, and a port with a changed name and
-// a changed number is indistinguishable from one that another client added.
+// skipAmbiguous skips a change to the name of the Service's port while the Echo is paused. While the Echo is paused, edits accumulate. The
+// operator cannot distinguish a port with a new name and a new number from a port that another client added.
 func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	if w.isPaused() && portNameOf(w.spec) != portNameOf(next) {
 		t.SkipNow()
 	}
 }
 
-// patchSpec copies a field from another spec, or all fields if the name is empty. It returns the API server's reason for rejecting the
-// patch, or "".
+// patchSpec copies a field from another spec, or all fields if the name is empty. If the API server rejects the patch, patchSpec returns
+// the reason, otherwise "".
 func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
 	switch value, set := next[name]; {
@@ -72,7 +72,7 @@ func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	return ""
 }
 
-// patchEcho changes the Echo using a JSON patch with one operation.
+// patchEcho changes the Echo with a JSON patch that has one operation.
 func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	text, err := json.Marshal([]any{change})
 	if err != nil {
@@ -101,7 +101,8 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same Ingress class, load balancer class or IP families. If not, the object may be replaced.
+// sameClass reports whether two specs have the same Ingress class, load balancer class or IP families. If they differ, the operator may
+// replace the object.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)
@@ -144,7 +145,7 @@ func (w *walk) setBoundary(t *rapid.T) {
 	w.set(t, f, specs.DrawBoundary(t, f))
 }
 
-// setInvalid sets a field to a value that the schema rejects. The rejection must name the field, and nothing may change.
+// setInvalid sets a field to a value that the schema rejects. The error must name the field, and nothing may change.
 func (w *walk) setInvalid(t *rapid.T) {
 	f := specs.DrawField(t, w.schema)
 	value := specs.DrawInvalid(t, f)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream is a watch on its path to the operator.
+// stream is a watch between the API server and the operator.
 type stream struct {
 	codec codec
 	from  io.ReadCloser
@@ -23,7 +23,7 @@ type stream struct {
 	closed chan struct{}
 }
 
-// run forwards frames until either end closes the stream, or a handler ends it.
+// run forwards frames until either side closes the stream or a handler ends it.
 func (s *stream) run(handle func(*stream, []byte) bool, before [][]byte) {
 	defer s.end()
 	for _, frame := range before {
@@ -70,7 +70,7 @@ func (s *stream) sendKept() bool {
 	return frame == nil || s.send(frame)
 }
 
-// sendHalf sends half of a frame, and cuts the stream.
+// sendHalf sends half of a frame, and then breaks the connection.
 func (s *stream) sendHalf(frame []byte) bool {
 	whole := s.codec.framed(frame)
 	if _, err := s.to.Write(whole[:len(whole)/2]); err == nil {
@@ -87,7 +87,6 @@ func (s *stream) wait(d time.Duration) {
 	}
 }
 
-// streamBody is the body of a streaming response.
 type streamBody struct {
 	io.Reader
 	stream *stream
@@ -101,13 +100,13 @@ func (b *streamBody) Close() error {
 
 // past is the history that a kind's watches have reported since the first list.
 type past struct {
-	// end is the bookmark at the end of the first list, which is empty.
+	// end is the bookmark at the end of the first list. The first list is empty.
 	end     *watchEvent
 	version string
 	events  []watchEvent
 }
 
-// mark records a bookmark.
+// mark records the bookmark at the end of the first list.
 func (p *past) mark(event watchEvent) {
 	if p.end != nil {
 		return
@@ -119,7 +118,7 @@ func (p *past) mark(event watchEvent) {
 
 func (p *past) add(event watchEvent) { p.events = append(p.events, event) }
 
-// back returns the objects and their version as of a number of events ago.
+// back returns the objects and their version as they were the given number of events ago.
 func (p *past) back(count int) (map[string]runtime.Object, string) {
 	objects, version := map[string]runtime.Object{}, p.version
 	for _, event := range p.events[:max(0, len(p.events)-count)] {
@@ -137,7 +136,8 @@ func (p *past) back(count int) (map[string]runtime.Object, string) {
 	return objects, version
 }
 
-// oldList answers a list request with the state before the last events, and then continues from that state, as an outdated API server does.
+// oldList responds to a list request with the state before the last events, and continues the watch from that state, as an outdated API
+// server does.
 func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	t.lock.Lock()
 	objects, version := t.past.back(t.back)

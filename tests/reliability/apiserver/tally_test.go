@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tally counts the steps of walks, and other things that happen.
+// tally counts the steps of walks and other occurrences.
 type tally struct {
 	lock  sync.Mutex
 	began time.Time
@@ -17,7 +17,6 @@ type tally struct {
 	notes map[string]int
 }
 
-// step counts a step.
 func (c *tally) step(kind string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -27,7 +26,7 @@ func (c *tally) step(kind string) {
 	c.steps[kind]++
 }
 
-// note counts something else.
+// note counts anything other than a step.
 func (c *tally) note(what string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -58,5 +57,6 @@ func (c *tally) String() string {
 		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
 }
 
-// violations names the count of broken promises. Shrinking a failed walk breaks the promise many times.
+// violations is the name under which broken promises are counted. While rapid shrinks a failed walk, the walk breaks the same promise many
+// times.
 const violations = "violations, including those found while shrinking"

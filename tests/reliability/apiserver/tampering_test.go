@@ -14,17 +14,17 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// held is the time for which an event is held back.
+// held is how long an event is held back.
 const held = 300 * time.Millisecond
 
-// tampering is a change to an event on its way to the operator.
+// tampering is a change to an event between the API server and the operator.
 type tampering struct {
 	name string
-	// late is true if the operator may miss something until its next list request.
+	// late is true if the operator may not notice a change until its next list request.
 	late bool
-	// apply sends the event, or something else in its place. It returns false to end the stream.
+	// apply sends the event or a replacement. To end the stream, it returns false.
 	apply func(*stream, []byte) bool
-	// expires is true if the response to the next watch is 410.
+	// expires is true if the next watch request gets a 410 response.
 	expires bool
 	// back is how many events the next list lags behind the operator's state.
 	back int
@@ -58,7 +58,7 @@ type tamperer struct {
 	tampering
 	scheme   *runtime.Scheme
 	resource string
-	// at is the number of the event to tamper with, starting from 1. With 0, the tamperer only counts events.
+	// at is the number of the event to tamper with, starting from 1. If at is 0, the tamperer only counts events.
 	at int
 
 	lock    sync.Mutex
@@ -69,9 +69,9 @@ type tamperer struct {
 	streams []*stream
 }
 
-// watched sends a list or watch request.
+// watched sends a list or watch request, and tampers with the response if necessary.
 func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-	isOther := strings.Contains(r.URL.Query().Get("labelSelector"), v1.CompanionLabel) // a second watch of pods
+	isOther := strings.Contains(r.URL.Query().Get("labelSelector"), v1.CompanionLabel) // the operator watches pods twice
 	if !strings.HasSuffix(r.URL.Path, "/"+t.resource) || isOther {
 		return next.RoundTrip(r)
 	}
@@ -95,7 +95,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	return t.carry(got, nil), nil
 }
 
-// carry returns a response with a body that first contains some frames, and then the events after tampering.
+// carry returns a response whose body starts with the given frames and continues with the events after tampering.
 func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	reader, writer := io.Pipe()
 	s := &stream{codec: newCodec(t.scheme, got), from: got.Body, to: writer, closed: make(chan struct{})}
@@ -108,7 +108,7 @@ func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	return &changed
 }
 
-// handle sends a frame on a stream, or tampers with it. It returns false to end the stream.
+// handle sends a frame on a stream, or tampers with it. To end the stream, it returns false.
 func (t *tamperer) handle(s *stream, frame []byte) bool {
 	event, err := s.codec.decode(frame)
 	if err != nil || event.kind == watch.Error {
@@ -121,7 +121,7 @@ func (t *tamperer) handle(s *stream, frame []byte) bool {
 		return s.send(frame)
 	}
 	t.lock.Lock()
-	if t.past.end == nil { // before the first list is complete, nothing has happened yet
+	if t.past.end == nil { // until the first list is complete, there are no events to count
 		t.lock.Unlock()
 		return s.send(frame)
 	}
@@ -152,7 +152,7 @@ func (t *tamperer) heal() {
 	}
 }
 
-// needsHealing reports whether the operator may have missed something.
+// needsHealing reports whether the operator may have missed a change.
 func (t *tamperer) needsHealing() bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()

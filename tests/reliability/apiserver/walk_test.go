@@ -10,11 +10,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walkers is the number of concurrent walks. Each has its own operator.
+// walkers is the number of concurrent walks. Each walk has its own operator.
 const walkers = 6
 
-// TestWalk walks over the schema and over other clients' changes to an Echo. After each step, the Echo must match an Echo that was created
-// with the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps each walk has (-rapid.steps).
+// TestWalk takes random steps: changes to an Echo that follow its schema, and changes by other clients. After each step, the Echo must
+// match an Echo that was created with the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps
+// each walk has (-rapid.steps).
 func TestWalk(t *testing.T) {
 	s := startServer(t)
 	schema, err := specs.Read("../../../config/crd/bases/example.com_echoes.yaml")
@@ -36,7 +37,7 @@ func TestWalk(t *testing.T) {
 	t.Log(counted)
 }
 
-// actions returns the kinds of steps. rapid draws kinds with names early in the alphabet more often.
+// actions returns the kinds of steps. rapid is more likely to draw a kind whose name comes early in the alphabet.
 func (w *walk) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){"": w.check}
 	for name, act := range map[string]func(*rapid.T){
@@ -64,7 +65,7 @@ func (w *walk) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// fail ends the walk. Its message is the same each time, so that rapid can look for a shorter walk with the same end.
+// fail ends the walk with a message that is the same each time, so that rapid can look for a shorter walk that fails in the same way.
 func (w *walk) fail(t *rapid.T, broken violation) {
 	w.counted.note(violations)
 	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked,

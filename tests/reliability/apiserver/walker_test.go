@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// walk is a walk of an Echo in its own namespace, with its own operator. A second namespace shows the outcome of a fresh Echo with the same
-// spec.
+// walk is a sequence of random steps that change an Echo. Each walk has its own operator, and its own namespace for the Echo. A second
+// namespace contains fresh Echoes with the same specs, for comparison.
 type walk struct {
 	*server
 	schema  *specs.Schema
@@ -25,21 +25,22 @@ type walk struct {
 
 	walked, fresh string
 	operator      *process
-	// spec is the Echo's stored spec, and good is the last one that was not rejected.
+	// spec is the Echo's stored spec, and good is the last spec that was not rejected.
 	spec, good map[string]any
 	// freshOf contains the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
-	// foreign contains other clients' additions, by the kind of the object. They must stay.
+	// foreign contains other clients' additions, by the kind of the object. The operator must preserve the additions.
 	foreign map[string][]foreign
-	// uids are the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since then.
+	// uids contains the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since the last
+	// check.
 	uids     map[string]types.UID
 	replaced map[string]bool
-	// quiet is the number of writes to children when the Echo was last paused, or -1 if it was not paused.
+	// quiet is the number of writes to children at the last check if the Echo was paused, or -1 otherwise.
 	quiet int
 	lines []string
 }
 
-// foreign is another client's addition to an object. It must stay as long as the object exists.
+// foreign is another client's addition to an object. The operator must preserve the addition as long as the object exists.
 type foreign struct {
 	place
 	uid types.UID
@@ -48,7 +49,7 @@ type foreign struct {
 // outcome is the final state of a fresh Echo.
 type outcome struct {
 	plain map[string]any
-	// reason is the reason for which the spec is rejected. It is empty if the spec is accepted.
+	// reason is why the spec is rejected. If the spec is accepted, reason is empty.
 	reason string
 }
 
@@ -76,7 +77,7 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk 
 	return w
 }
 
-// running returns the operator, and starts it if necessary.
+// running returns the operator, after starting it if necessary.
 func (w *walk) running() (*process, error) {
 	next := &wire{}
 	if w.operator != nil {
@@ -115,10 +116,10 @@ func newEcho(namespace string, spec map[string]any) *object {
 	return echo
 }
 
-// accept makes the stored spec the walk's spec.
+// accept records the stored spec as the walk's spec.
 func (w *walk) accept(echo *object) { w.spec, _ = echo.DeepCopy().Object["spec"].(map[string]any) }
 
-// say adds a line to the scenario. fail prints the scenario.
+// say adds a line to the record of the walk. fail prints the record of the walk.
 func (w *walk) say(format string, arguments ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
 }
@@ -153,7 +154,7 @@ func (w *walk) settleWalked(t *rapid.T) *state {
 	return now
 }
 
-// expectNoError ends the walk if there is an error. A violation is also an error.
+// expectNoError ends the walk if there is an error. The error can also be a violation.
 func (w *walk) expectNoError(t *rapid.T, err error) {
 	broken, rest := violation{}, unrest{}
 	switch {
@@ -204,7 +205,7 @@ func (w *walk) remove(t *rapid.T, namespace string, propagation metav1.DeletionP
 	return now
 }
 
-// checkRefused checks that the Echo's status reports the rejected spec with the same reason as a fresh Echo's status.
+// checkRefused checks that the Echo's status reports the same reason for rejecting the spec as a fresh Echo's status.
 func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 	degraded := condition(now.echo, v1.ConditionDegraded)
 	if !isRefused(now.echo) || degraded["reason"] != fresh.reason || degraded["message"] == "" {
@@ -221,7 +222,7 @@ func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 	return w.settleWalked(t), w.outcomeOf(t, w.spec)
 }
 
-// checkPaused checks that the status reports that the Echo is paused, and that nothing was written to its children.
+// checkPaused checks that the status reports that the Echo is paused, and that the operator has not written to its children.
 func (w *walk) checkPaused(t *rapid.T, now *state) {
 	progressing := condition(now.echo, v1.ConditionProgressing)
 	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() ||
@@ -236,7 +237,7 @@ func (w *walk) checkPaused(t *rapid.T, now *state) {
 	w.uids = map[string]types.UID{}
 }
 
-// compare checks that the Echo matches a fresh one with the same spec, except for additions by other clients.
+// compare checks that, except for additions by other clients, the Echo matches a fresh Echo with the same spec.
 func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	for kind, uid := range now.uids() {
 		if w.uids[kind] != "" && w.uids[kind] != uid && !w.replaced[kind] {
@@ -264,7 +265,7 @@ func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	}
 }
 
-// takeOut removes an addition from an object, and reports whether it was there.
+// takeOut removes an addition from an object, and reports whether the object contained it.
 func (p place) takeOut(plain any) bool {
 	at, _ := plain.(map[string]any)
 	for _, part := range p.path[:len(p.path)-1] {

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// atOnce is the number of concurrent plans. Each has its own operator.
+	// atOnce is the number of plans that run concurrently. Each plan has its own operator.
 	atOnce = 8
-	// lastEvents is how many of a kind's last events are tampered with, in addition to the first event. Each plan tampers with one event.
+	// For each kind, the plans tamper with the first event and the last lastEvents events. Each plan tampers with one event.
 	lastEvents = 3
 )
 
-// watchedKinds are the resources that the operator watches in a namespace.
+// watchedKinds returns the resources that the operator watches in a namespace.
 func watchedKinds() []string {
 	return []string{"echoes", "services", "deployments", "poddisruptionbudgets", "ingresses", "networkpolicies", "pods"}
 }
 
-// plan is a scenario with one tampering of one event.
+// plan is a scenario in which one event is tampered with.
 type plan struct {
 	scenario scenario
 	tamperer *tamperer
@@ -35,8 +35,8 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s: event %d of %s is %s", p.scenario.name, p.tamperer.at, p.tamperer.resource, p.tamperer.name)
 }
 
-// TestWatches tampers with the operator's events, one in each run of a scenario. If an event was lost, the operator lists again at the end.
-// The end state must match a run without tampering.
+// TestWatches tampers with one of the operator's events in each run of a scenario. If an event was lost, the operator lists again at the
+// end. The final state must match a run without tampering.
 func TestWatches(t *testing.T) {
 	s := startServer(t)
 	s.pods = true
@@ -59,7 +59,7 @@ func TestWatches(t *testing.T) {
 	t.Log(table)
 }
 
-// carryOut carries out plans concurrently.
+// carryOut runs plans concurrently.
 func carryOut(plans []plan, do func(plan)) {
 	todo := make(chan plan)
 	var workers sync.WaitGroup
@@ -77,7 +77,7 @@ func carryOut(plans []plan, do func(plan)) {
 	workers.Wait()
 }
 
-// reference runs a scenario without tampering. It returns the final state, and the plans.
+// reference runs a scenario without tampering. It returns the final state and the plans.
 func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	t.Helper()
 	var counting []*tamperer
@@ -103,7 +103,7 @@ func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	return end, plans
 }
 
-// check carries out a plan. It returns a description of the problem, or "".
+// check carries out a plan, and returns a description of the problem, or "" if there is none.
 func (p plan) check(ctx context.Context, s *server, want map[string]any) string {
 	end, err := p.scenario.run(ctx, s, p.tamperer)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p plan) check(ctx context.Context, s *server, want map[string]any) string 
 	return cmp.Diff(want, end)
 }
 
-// throughAll sends list and watch requests through several tamperers.
+// throughAll passes list and watch requests through several tamperers.
 func throughAll(tamperers []*tamperer) func(http.RoundTripper, *http.Request) (*http.Response, error) {
 	return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 		for _, t := range tamperers {
@@ -123,7 +123,7 @@ func throughAll(tamperers []*tamperer) func(http.RoundTripper, *http.Request) (*
 	}
 }
 
-// outcomes counts plans by tampering, by kind and by scenario.
+// outcomes counts plans by type of tampering, kind and scenario.
 type outcomes struct {
 	lock   sync.Mutex
 	counts map[string]map[string]int

@@ -14,21 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errCut is the error of requests from a process that is cut off from the API server.
+// errCut is the error that requests return if their process is cut off from the API server.
 var errCut = errors.New("the connection was cut")
 
-// wire forwards the requests of one operator process to the API server, and makes faults happen to them.
+// wire forwards one operator process's requests to the API server, and causes faults.
 type wire struct {
 	lock sync.Mutex
 	dead bool
-	// sent counts the requests that reconciles send, by namespace. Requests that fill caches do not count.
+	// sent counts the requests that reconciles send, by namespace. It does not count requests that fill caches.
 	sent map[string]int
 	// written counts the requests in sent that write children.
 	written map[string]int
-	// fault happens to a request from a reconcile of an object in its namespace, after a number of other requests.
+	// fault affects a request from a reconcile of an object in the fault's namespace, after the given number of other requests.
 	fault *fault
 	after int
-	// watched changes the responses to list and watch requests. If it is nil, they stay unchanged.
+	// watched changes the responses to list and watch requests. If watched is nil, the responses stay unchanged.
 	watched func(http.RoundTripper, *http.Request) (*http.Response, error)
 }
 
@@ -38,9 +38,9 @@ type fault struct {
 	namespace string
 	// code is the response's status code, or 0 if there is no response.
 	code int
-	// done is true if the request is carried out nevertheless.
+	// done is true if the request takes effect despite the fault.
 	done bool
-	// crash ends the process.
+	// crash is true if the fault ends the process.
 	crash bool
 }
 
@@ -104,7 +104,7 @@ func (w *wire) carry(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return answer(r, f.code), nil
 }
 
-// count counts a request. It returns the fault that happens to the request, or nil.
+// count counts a request. If a fault affects the request, count returns the fault, otherwise nil.
 func (w *wire) count(r *http.Request) (*fault, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -137,7 +137,7 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 	return f, nil
 }
 
-// arm makes a fault happen to a request, after a number of other requests.
+// arm causes a fault in a request, after the given number of other requests.
 func (w *wire) arm(f fault, after int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -163,14 +163,14 @@ func (w *wire) requests(namespace string) int {
 	return w.sent[namespace]
 }
 
-// writes returns how many of these requests wrote children.
+// writes returns how many requests in reconciles of objects in a namespace wrote children.
 func (w *wire) writes(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.written[namespace]
 }
 
-// successor returns a wire for the next process. It continues the counts.
+// successor returns a wire for the next process. The new wire continues the counts.
 func (w *wire) successor() *wire {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -183,7 +183,7 @@ func fillsCache(r *http.Request) bool {
 	return r.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion"))
 }
 
-// target returns a request's namespace and resource. Either may be empty.
+// target returns a request's namespace and resource. Either value can be empty.
 func target(r *http.Request) (namespace, resource string) {
 	_, rest, found := strings.Cut(r.URL.Path, "/namespaces/")
 	if !found {
@@ -196,7 +196,7 @@ func target(r *http.Request) (namespace, resource string) {
 	return parts[0], parts[1]
 }
 
-// answer returns an error response from the API server.
+// answer returns an error response like the API server's.
 func answer(r *http.Request, code int) *http.Response {
 	status := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: int32(code), Reason: reasonOf(code), Message: "a fault injected by the test: " + http.StatusText(code)}

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// churnPause is the longest pause between two changes. mostChanges limits the number of changes in a long-running spec.
+	// churnPause is the longest pause between two changes. mostChanges is the maximum number of changes in a spec.
 	churnPause  = time.Second
 	mostChanges = 600
 )
 
-// churn randomly creates, changes and deletes Echoes, and pods that request companions from them.
+// churn makes random changes to Echoes and to pods that request companions from those Echoes.
 type churn struct {
 	namespace string
 	random    *rand.Rand
@@ -81,7 +81,7 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// note counts a change. An error that a crash causes does not matter, but an invalid change is a mistake in the test.
+// note counts a change and records whether it was invalid. Crashes may cause errors, but an invalid change is a mistake in the test.
 func (c *churn) note(what string, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -113,7 +113,7 @@ func (c *churn) end() {
 	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "the changes stopped before the crash was over")
 }
 
-// step makes one change. It makes all choices before the first request, so that they do not depend on responses.
+// step makes one change. All random choices precede the first request, so that the choices do not depend on responses.
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
 	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = new(1 + c.random.Int32N(2)) })
@@ -122,7 +122,7 @@ func (c *churn) step(ctx context.Context) (string, error) {
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
 	case dice == 1:
 		return "create a pod with a companion", ignoreExisting(k8s.Create(ctx, pod))
-	case dice < 4 && name != c.names()[0]: // one Echo exists and changes from the beginning to the end
+	case dice < 4 && name != c.names()[0]: // the first Echo is never deleted
 		order := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[dice%2]
 		return "delete", client.IgnoreNotFound(k8s.Delete(ctx, created, client.PropagationPolicy(order)))
 	}
@@ -170,7 +170,8 @@ func (c *churn) change() func(*v1.Echo) {
 	})
 }
 
-// settle stops the changes and lets the Echoes come to rest: none is paused, and the Echoes that serve companions exist.
+// settle stops the changes and lets the Echoes come to rest. It resumes paused Echoes, and creates missing Echoes and pods, so that
+// companions exist.
 func (c *churn) settle(ctx context.Context) {
 	GinkgoHelper()
 	c.end()

@@ -11,7 +11,7 @@ import (
 const crd = "crd/echoes.example.com"
 
 var _ = Describe("the CustomResourceDefinition is deleted and installed again", func() {
-	// This also deletes the Echoes, including the steady one.
+	// Deleting the CustomResourceDefinition also deletes the Echoes, including the steady Echo.
 	It("while the operator runs, which also restarts without it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 15)
@@ -43,7 +43,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 	}, SpecTimeout(specTimeout))
 })
 
-// eventuallyNothing waits until the namespace contains no companions, and none of an Echo's other objects.
+// eventuallyNothing waits until the namespace contains no companions and no other objects of Echoes.
 func (s *stage) eventuallyNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -26,7 +26,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// quiet is how long the test watches the operator for writes while nothing changes.
+// quiet is how long the test expects no writes from the operator while nothing changes.
 const quiet = 10 * time.Second
 
 // withoutEchoes returns the kinds of objects that an Echo may consist of.
@@ -35,7 +35,7 @@ func withoutEchoes() []client.ObjectList {
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}
 }
 
-// objects returns all objects of some kinds in a namespace.
+// objects returns all objects of the given kinds in a namespace.
 func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.ObjectList) []client.Object {
 	var all []client.Object
 	for _, list := range kinds {
@@ -49,7 +49,8 @@ func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.Ob
 }
 
 // picture returns the contents of a namespace, by kind and name. It omits values that differ between two namespaces with the same Echoes:
-// names chosen by the API server, times, UIDs, versions and addresses. Objects whose owner no longer exists stand out.
+// generated names, times, UIDs, versions and addresses. Each object is shown with its owner, so that an object whose owner no longer exists
+// causes a difference.
 func picture(ctx context.Context, g Gomega, namespace string) map[string]string {
 	all := objects(ctx, g, namespace, append(withoutEchoes(), &v1.EchoList{})...)
 	living := map[types.UID]string{}
@@ -64,7 +65,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 				seen[living[o.UID]] = fmt.Sprintf("%d of %d replicas of %s", o.Status.Replicas, *o.Spec.Replicas, owner(o, living))
 			}
 		case *corev1.Pod:
-			// Pods of applications and probers belong to the test.
+			// The test owns the application pods and the probers.
 			if owner := owner(o, living); strings.Contains(owner, "Pod") {
 				seen[companionKey(seen, owner)] = masked(o, living, namespace)
 			} else if owner != "" {
@@ -80,7 +81,8 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey returns a key for a companion, made from the name of its owner. Additional companions of an owner get a number.
+// companionKey returns a key for a companion, based on the name of its owner. If an owner has several companions, the key of each
+// additional companion contains a number.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
 	for number := 2; seen[key] != ""; number++ {
@@ -102,7 +104,7 @@ func owner(object client.Object, living map[types.UID]string) string {
 	}
 }
 
-// masked returns an object as YAML, without values that differ between namespaces.
+// masked returns an object as YAML, but omits values that differ between namespaces.
 func masked(object client.Object, living map[types.UID]string, namespace string) string {
 	o := object.DeepCopyObject().(client.Object)
 	maskMetadata(o, living)
@@ -132,7 +134,7 @@ func maskMetadata(o client.Object, living map[types.UID]string) {
 	o.SetManagedFields(nil)
 	annotations := o.GetAnnotations()
 	delete(annotations, "deployment.kubernetes.io/revision")
-	delete(annotations, v1.AppliedHashAnnotation) // on a companion, whose name depends on a UID
+	delete(annotations, v1.AppliedHashAnnotation) // differs for companions, whose names depend on a UID
 	o.SetAnnotations(annotations)
 	owners := o.GetOwnerReferences()
 	for i := range owners {
@@ -152,7 +154,7 @@ func maskEcho(echo *v1.Echo, generation int64) {
 	}
 }
 
-// expectQuiet expects that the operator writes nothing for some time.
+// expectQuiet expects the operator to write nothing for some time.
 func expectQuiet(ctx context.Context, namespaces ...string) {
 	GinkgoHelper()
 	before, written := echoVersions(ctx, Default, namespaces), writes(ctx)
@@ -174,8 +176,8 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 	return versions
 }
 
-// writes returns the API server's counts of requests that changed objects that Echoes consist of. The counts exclude PUT, which Kubernetes'
-// controllers use.
+// writes returns the API server's counts of requests that changed Echoes or objects like their children. The counts exclude PUT requests,
+// because Kubernetes' controllers use them.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()
 	counted := regexp.MustCompile(

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("a node is stopped and started again", func() {
-	// The operator, all echo servers and the prober also stop, so that nothing responds until the node is back.
+	// The operator, all echo servers and the prober stop with the node, so that nothing responds until the node is back.
 	It("with everything that runs on it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 10)
@@ -59,7 +59,8 @@ var _ = Describe("a node is stopped and started again", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// setPodsReady sets pods to ready that Kubernetes marked as not ready while their node was stopped. A kubelet does this, but kwok does not.
+// setPodsReady marks pods as ready again after Kubernetes marked them as not ready while their node was stopped. A kubelet would do this,
+// but kwok does not.
 func setPodsReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	pods := &corev1.PodList{}

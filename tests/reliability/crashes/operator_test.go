@@ -23,7 +23,8 @@ const (
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
 	operatorPods       = "control-plane=controller-manager"
-	// waitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
+	// waitTimeout is the kubectl flag that limits how long kubectl waits. Operations that take seconds on an idle machine may take minutes on
+	// a busy one.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -57,7 +58,7 @@ func stopOperator(ctx context.Context) {
 	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
 }
 
-// replicas returns the operator's pods, and expects both to run.
+// replicas returns the operator's pods, and expects both pods to run.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
@@ -76,7 +77,7 @@ func lease(ctx context.Context, g Gomega) *coordinationv1.Lease {
 	return found
 }
 
-// awaitLeader waits until both replicas run and one of them holds the lease. It returns the leader first.
+// awaitLeader waits until both replicas run and one of them holds the lease. It returns the leader and the other replica.
 func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 	GinkgoHelper()
 	var leader, other *corev1.Pod
@@ -88,13 +89,13 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 			leader, other = other, leader
 		}
 		g.Expect(*held.Spec.HolderIdentity).To(HavePrefix(leader.Name + "_"))
-		// The process that holds the lease may have ended, and another process may have started in the same pod.
+		// The process that holds the lease may have ended, and a new process may have started in the same pod.
 		g.Expect(held.Spec.RenewTime.Time).To(BeTemporally(">", leader.Status.ContainerStatuses[0].State.Running.StartedAt.Time))
 	}).WithContext(ctx).Should(Succeed())
 	return leader, other
 }
 
-// kill kills the processes of replicas at the same moment, with SIGKILL. The kubelet restarts them.
+// kill sends SIGKILL to the processes of several replicas at the same time. The kubelet restarts the processes.
 func kill(ctx context.Context, pods ...*corev1.Pod) {
 	GinkgoHelper()
 	expectNoPanic(ctx)
@@ -116,20 +117,20 @@ func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// dropLease deletes the lease, so that the next leader does not wait until it expires.
+// dropLease deletes the lease, so that the next leader does not need to wait until the lease expires.
 func dropLease(ctx context.Context) {
 	GinkgoHelper()
 	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
 }
 
-// expectNoPanic expects no panic in the operator's logs. The kubelet keeps each replica's current log and the previous one.
+// expectNoPanic expects that the operator's logs contain no panic. The kubelet keeps each replica's current log and the previous one.
 func expectNoPanic(ctx context.Context) {
 	GinkgoHelper()
 	for _, which := range []string{"--previous=false", "--previous"} {
 		command := exec.CommandContext(ctx, "kubectl", "logs", "-n", operatorNamespace, "-l", operatorPods, "--prefix", "--tail=-1",
 			"--ignore-errors", which)
-		output, _ := command.CombinedOutput() // it fails if there is no previous log
+		output, _ := command.CombinedOutput() // kubectl fails if there is no previous log
 		for line := range strings.Lines(string(output)) {
 			Expect(line).NotTo(Or(ContainSubstring("panic:"), ContainSubstring("Observed a panic"), ContainSubstring("panic in")))
 		}
@@ -139,7 +140,7 @@ func expectNoPanic(ctx context.Context) {
 		Succeed())
 	for _, pod := range list.Items {
 		for _, container := range pod.Status.ContainerStatuses {
-			if ended := container.LastTerminationState.Terminated; ended != nil { // Go exits with 2 on a panic
+			if ended := container.LastTerminationState.Terminated; ended != nil { // a Go program exits with code 2 after a panic
 				Expect(ended.ExitCode).To(BeElementOf(int32(0), int32(1), int32(137), int32(255)), "%s ended: %s", pod.Name, ended.Reason)
 				Expect(ended.Reason).NotTo(Equal("OOMKilled"))
 			}

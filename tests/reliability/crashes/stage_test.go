@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// stage is the scene of a crash: Echoes that change, and a steady Echo that never changes and has a companion.
+// stage contains the objects that a crash affects: Echoes that change, and a steady Echo that never changes and has a companion.
 type stage struct {
 	*churn
 	steady *v1.Echo
@@ -36,7 +36,7 @@ func newStage(ctx context.Context) *stage {
 	return s
 }
 
-// probe sends requests to the steady Echo until the spec ends. All of them must receive a response.
+// probe sends requests to the steady Echo until the spec ends. Each request must receive a response.
 func (s *stage) probe(ctx context.Context) *stage {
 	GinkgoHelper()
 	prober := realcluster.StartProber(ctx, s.steady.Namespace, s.url(), "--count=1000000", "--interval=20ms", "--duration=1h")
@@ -44,7 +44,7 @@ func (s *stage) probe(ctx context.Context) *stage {
 	return s
 }
 
-// url returns the URL of the Service, because the status contains the URL of the Ingress.
+// url returns the URL of the Service. The status contains the URL of the Ingress instead.
 func (s *stage) url() string {
 	return "http://" + s.steady.Name + "." + s.steady.Namespace + ".svc/crashes"
 }
@@ -56,11 +56,11 @@ func steady(namespace string) *v1.Echo {
 	})
 }
 
-// createSteady creates the steady Echo and a pod with a companion, and waits until all are ready.
+// createSteady creates the steady Echo and a pod that requests a companion, and waits until the Echo and all pods are ready.
 func (s *stage) createSteady(ctx context.Context) {
 	GinkgoHelper()
 	s.steady = steady(s.steady.Namespace)
-	Eventually(func(g Gomega) { // the API may have been installed a moment ago
+	Eventually(func(g Gomega) { // the API server may not serve the API yet
 		g.Expect(ignoreExisting(k8s.Create(ctx, s.steady))).To(Succeed())
 		g.Expect(ignoreExisting(k8s.Create(ctx, realcluster.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
@@ -83,7 +83,7 @@ func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 	return found
 }
 
-// verify stops the changes, and then expects that the crash left no traces.
+// verify stops the changes, and then expects that the crash had no lasting effects.
 func (s *stage) verify(ctx context.Context) {
 	GinkgoHelper()
 	s.settle(ctx)
@@ -104,8 +104,8 @@ func (s *stage) verify(ctx context.Context) {
 	expectNoPanic(ctx)
 }
 
-// expectAnswers expects that the steady Echo has always responded, from the same pods. If no prober has run, it expects that the Echo
-// responds now.
+// expectAnswers expects that the steady Echo has responded to every request and still has the same pods. If no prober has run, it expects
+// that the Echo responds now.
 func (s *stage) expectAnswers(ctx context.Context) {
 	GinkgoHelper()
 	if s.prober == nil {
@@ -120,7 +120,7 @@ func (s *stage) expectAnswers(ctx context.Context) {
 	figures.requests += seen.Requests
 }
 
-// repeat creates the Echoes of a namespace, and the pods that request companions, in another namespace.
+// repeat copies the Echoes and the pods that request companions from one namespace to another.
 func repeat(ctx context.Context, from, to string) {
 	GinkgoHelper()
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}
@@ -134,8 +134,7 @@ func repeat(ctx context.Context, from, to string) {
 	}
 }
 
-// expectCalm expects that all Echoes in a namespace are ready, that all of their pods and companions are ready, and that none is
-// terminating.
+// expectCalm expects that all Echoes in a namespace and their pods and companions are ready, and that none of the pods is terminating.
 func expectCalm(ctx context.Context, g Gomega, namespace string) {
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}
 	g.Expect(k8s.List(ctx, echoes, client.InNamespace(namespace))).To(Succeed())

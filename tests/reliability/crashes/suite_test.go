@@ -1,6 +1,6 @@
-// Package crashes tests the aftermath of crashes on the test cluster with real containers. The operator, the control plane and the node
-// crash. The operator also loses its lease, its permissions and its CustomResourceDefinition. In the meantime, Echoes are created, changed
-// and deleted. `make reliability-crashes` runs the tests.
+// Package crashes tests how the operator recovers from crashes on the test cluster with real containers. The operator, the control plane
+// and the node crash. The operator also loses its lease, its permissions and its CustomResourceDefinition. Meanwhile, the tests create,
+// change and delete Echoes. `make reliability-crashes` runs the tests.
 package crashes
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// requestTimeout limits the duration of a request while etcd does not respond.
+	// requestTimeout limits how long a request may take while etcd does not respond.
 	requestTimeout = 10 * time.Second
 )
 
@@ -32,7 +32,7 @@ var (
 	namespaces = support.Namespaces{Prefix: "crashes-"}
 	// clusterProgram is the path of the program that runs the test cluster.
 	clusterProgram string
-	// figures are printed at the end.
+	// figures contains the counts that are printed at the end.
 	figures struct{ crashes, changes, requests int }
 )
 
@@ -46,7 +46,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	install(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// Each spec starts with two new replicas of the operator, and without objects from earlier specs.
+// Each spec starts with two new operator replicas and without objects from earlier specs.
 var _ = BeforeEach(func(ctx SpecContext) {
 	namespaces.RemoveAllBut(ctx)
 	stopOperator(ctx)
@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// A spec that fails breaks something that all following specs need.
+// If a spec fails, it may leave something stopped that all following specs need.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")
@@ -78,7 +78,7 @@ var _ = ReportAfterSuite("figures", func(report Report) {
 		figures.requests, report.RunTime.Round(time.Second))
 })
 
-// crash prints and counts an action that disrupts the cluster.
+// crash counts an action that disrupts the cluster, and adds a message to the output.
 func crash(what string) {
 	By(what)
 	figures.crashes++
@@ -105,7 +105,7 @@ func buildCluster(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// cluster runs a command on the processes of the test cluster.
+// cluster runs a command of the program that controls the test cluster's processes.
 func cluster(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
 	runCluster(ctx, Default, arguments...)
@@ -118,8 +118,8 @@ func runCluster(ctx context.Context, g Gomega, arguments ...string) {
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// supervise restarts Kubernetes processes that exited on their own after other processes crashed. In other clusters, the kubelet or the
-// init system does this. The scheduler exits if it finds that its cache is wrong, and the kubelet exits if containerd is not ready yet.
+// supervise restarts Kubernetes processes that exited because other processes crashed. In other clusters, the kubelet or the init system
+// restarts these processes. The scheduler exits if it finds that its cache is wrong, and the kubelet exits if containerd is not ready yet.
 func supervise(ctx context.Context, g Gomega) {
 	runCluster(ctx, g, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "node")
 }

@@ -27,11 +27,11 @@ import (
 )
 
 const (
-	// maxDelay is the longest total delay of a request and its response. It is short enough that a lease cannot expire during the delay.
+	// maxDelay is the longest total delay of a request and its response. It is so short that a lease cannot expire during the delay.
 	maxDelay = time.Second
-	// longDelay is longer than the time that the renew deadline allows for a renewal.
+	// longDelay is so long that the leader cannot renew the lease before the renew deadline.
 	longDelay = 8 * time.Second
-	// patience is how long anything may take on a busy machine.
+	// patience limits how long the tests wait, and allows for a busy machine.
 	patience = 3 * time.Minute
 	// interval is the time between two checks of a condition.
 	interval = 50 * time.Millisecond
@@ -41,11 +41,11 @@ const (
 	echoes = 20
 )
 
-// trouble is something that makes a leader stop.
+// trouble is a problem that makes a leader stop.
 type trouble int
 
 const (
-	leaseLost trouble = iota // only requests for the lease are lost, so that the leader could continue to work
+	leaseLost trouble = iota // only lease requests are lost, so that the leader could still send other requests
 	allLost
 	terminated
 	troubles
@@ -54,7 +54,7 @@ const (
 // scene is an API server with changing Echoes, and two replicas of the operator.
 type scene struct {
 	*replicas
-	client client.Client // with an administrator's permissions, and without a link
+	client client.Client // has an administrator's permissions, and does not use a link
 	random *rand.Rand
 }
 
@@ -137,7 +137,7 @@ func await(t *testing.T, what string, is func(context.Context) bool) {
 	NewWithT(t).Expect(wait.PollUntilContextTimeout(t.Context(), interval, patience, true, check)).To(Succeed(), "%s", what)
 }
 
-// awaitLeader waits until a process other than the given one is the leader, and returns it.
+// awaitLeader waits until a process other than the given process is the leader, and returns the leader.
 func (s *scene) awaitLeader(t *testing.T, other int) int {
 	t.Helper()
 	leads := 0
@@ -166,7 +166,7 @@ func (s *scene) awaitConvergence(t *testing.T) {
 	})
 }
 
-// calm waits for some time during which some requests are lost.
+// calm waits for some time while the network loses some requests.
 func (s *scene) calm(t *testing.T, delay time.Duration) {
 	t.Helper()
 	loss := 0.3 * s.random.Float64()
@@ -195,8 +195,8 @@ func (s *scene) end(t *testing.T, how trouble) {
 	t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(s.journal.began).Seconds(), after, before)
 }
 
-// TestOneLeader checks that a leader sends no write other than an event later than 13 s after its last successful renewal. It also checks
-// that no such write arrives after another process has acquired the lease.
+// TestOneLeader checks that a leader sends no writes, except events, more than 13 s after its last successful renewal. It also checks that
+// none of a leader's writes arrives after another process has acquired the lease.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {
@@ -218,7 +218,7 @@ func TestOneLeader(t *testing.T) {
 	s.awaitConvergence(t)
 }
 
-// judge fails the test if the log shows a violation, or shows too little to prove that there is none.
+// judge fails the test if the log shows a violation, or is not sufficient to rule out a violation.
 func (s *scene) judge(t *testing.T, rounds int) {
 	t.Helper()
 	requests := s.journal.all()
@@ -242,7 +242,7 @@ func (s *scene) judge(t *testing.T, rounds int) {
 		"%d violations", len(requests), unanswered, v.elections, v.work, v.longest.Seconds(), len(v.violations))
 }
 
-// TestLongDelays checks that the state converges after delays that are too long for the lease.
+// TestLongDelays checks that the state converges after delays that are too long for lease renewals.
 func TestLongDelays(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("the test takes minutes: set RELIABILITY=all to run it")

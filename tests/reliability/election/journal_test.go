@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// request is a request that a process sent. Times count from the start of the test. A time of 0 means that the event did not happen.
+// request is a request that a process sent. All times are relative to the start of the test. If a time is 0, the corresponding event did
+// not happen.
 type request struct {
 	process    int
 	verb, path string
@@ -17,7 +18,7 @@ type request struct {
 	// arrived is the time when the API server received the request. answered is the time when the process received the response.
 	arrived, answered time.Duration
 	code              int
-	// holder is the identity in a write to the lease.
+	// holder is the identity of the holder that a write to the lease contains.
 	holder string
 }
 
@@ -34,7 +35,7 @@ func (r request) String() string {
 
 func (r request) isLease() bool { return strings.Contains(r.path, "/leases") }
 
-// isRenewal reports whether the API server accepted the request, which makes the process the holder of the lease.
+// isRenewal reports whether the request makes its process the holder of the lease and the API server accepted the request.
 func (r request) isRenewal() bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder != ""
 }
@@ -43,8 +44,8 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send the request. A review changes nothing, and a write to the lease replaces only the version
-// that the process has read.
+// isWork reports whether only the leader may send the request. Any replica may send reviews, which change nothing. Any replica may also
+// write to the lease, because a write replaces only the version that the process has read.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
 }
@@ -56,7 +57,7 @@ type journal struct {
 	requests []*request
 }
 
-// write changes the journal. It passes the time since the start of the test to the function.
+// write calls a function that changes the journal, and passes the time since the start of the test to that function.
 func (j *journal) write(change func(now time.Duration)) {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -83,7 +84,7 @@ func (j *journal) all() []request {
 	return copied
 }
 
-// leader returns the process that wrote the lease last, or 0 if that process released the lease.
+// leader returns the process that last wrote the lease, or 0 if that process released the lease.
 func leader(requests []request) int {
 	leads := 0
 	for _, r := range byArrival(requests) {
@@ -100,7 +101,7 @@ func isRelease(r request) bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder == ""
 }
 
-// byArrival returns the requests that arrived, in order of arrival.
+// byArrival returns the requests that arrived, in the order in which they arrived.
 func byArrival(requests []request) []request {
 	arrived := slices.DeleteFunc(slices.Clone(requests), func(r request) bool { return r.arrived == 0 })
 	slices.SortStableFunc(arrived, func(a, b request) int { return cmp.Compare(a.arrived, b.arrived) })

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// workTimeout is how long a leader may work after a successful renewal. client-go renews after 2 s and gives up after another 10 s, and the
-// process needs time to exit.
+// workTimeout is how long a leader may continue to work after its last successful renewal. client-go tries to renew after 2 s and gives up
+// after another 10 s. The process then needs time to exit.
 const workTimeout = 13 * time.Second
 
 // verdict is the result of evaluating a log.
 type verdict struct {
 	violations []string
-	// work counts writes by leaders. elections counts how often another process became the leader.
+	// work counts writes by leaders. elections counts how often the leader changed.
 	work, elections int
-	// longest is the longest time between a successful renewal and a later write.
+	// longest is the longest time between a write and the last successful renewal before it.
 	longest time.Duration
 }
 

@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// silence is how long a client waits for the response to a lost request, unless it gives up earlier.
+// silence is how long a client waits for the response to a lost request, unless the client gives up earlier.
 const silence = 15 * time.Second
 
-// weather determines what may happen to a request.
+// weather determines how likely a request is to be lost, and how long it may be delayed.
 type weather struct {
-	// loss and leaseLoss are the shares of lost requests: leaseLoss applies to requests for the lease, and loss to all others.
+	// leaseLoss is the share of lease requests that are lost, and loss is the share of other requests that are lost.
 	loss, leaseLoss float64
 	// delay is the longest total delay of a request and its response.
 	delay time.Duration
@@ -50,8 +50,8 @@ func (n *network) set(w weather) {
 	n.now = w
 }
 
-// draw returns the fate of the next request. For half of the lost requests, only the response is lost. Independently, half leave the client
-// waiting in silence.
+// draw randomly determines the fate of the next request. For half of the lost requests, only the response is lost. Independently of that,
+// half of the lost requests leave the client waiting.
 func (n *network) draw(lease bool) fate {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -78,7 +78,7 @@ type link struct {
 	carrier http.RoundTripper
 }
 
-// serve serves a link over HTTP/2, because the API server uses HTTP/2.
+// serve starts a server for a link. It uses HTTP/2, as the API server does.
 func (l *link) serve() *httptest.Server {
 	server := httptest.NewUnstartedServer(l)
 	server.EnableHTTP2 = true
@@ -87,7 +87,7 @@ func (l *link) serve() *httptest.Server {
 	return server
 }
 
-// newLink returns a link to an API server, with the permissions of a user.
+// newLink returns a link to an API server that sends requests with a user's permissions.
 func newLink(config *rest.Config, process int, n *network, j *journal) (*link, error) {
 	carrier, err := rest.TransportFor(config)
 	if err != nil {
@@ -104,7 +104,7 @@ func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	entry := l.journal.begin(request{process: l.process, verb: r.Method, path: r.URL.Path, holder: holderIn(r.URL.Path, body)})
 	f := l.network.draw(entry.isLease())
-	<-time.After(f.before) // the request arrives even if the client gives up in the meantime
+	<-time.After(f.before) // the request is forwarded even if the client gives up in the meantime
 	if f.lost {
 		l.lose(r, f)
 	}
@@ -117,7 +117,7 @@ func (l *link) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.exchange(w, r, f, entry)
 }
 
-// exchange gets the response, and sends it to the client unless it is lost.
+// exchange gets the API server's response, and sends the response to the client unless the response is lost.
 func (l *link) exchange(w http.ResponseWriter, r *http.Request, f fate, entry *request) {
 	answer := httptest.NewRecorder()
 	l.proxy().ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
@@ -145,7 +145,7 @@ func (l *link) proxy() *httputil.ReverseProxy {
 	}
 }
 
-// lose ends an exchange without a response, either immediately or after a silence.
+// lose ends an exchange without a response, either immediately or after the client has waited for the duration of silence.
 func (l *link) lose(r *http.Request, f fate) {
 	if f.hang {
 		select {
@@ -156,7 +156,7 @@ func (l *link) lose(r *http.Request, f fate) {
 	panic(http.ErrAbortHandler)
 }
 
-// holderIn returns the identity in a write to the lease.
+// holderIn returns the identity of the holder that a write to the lease contains.
 func holderIn(path string, body []byte) string {
 	if !strings.Contains(path, "/leases") || len(body) == 0 {
 		return ""

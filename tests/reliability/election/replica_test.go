@@ -27,7 +27,8 @@ const (
 	leaseNamespace = "operators"
 )
 
-// replicas are two replicas of the operator. The processes of replica 0 have even numbers, and the processes of replica 1 have odd ones.
+// replicas contains two replicas of the operator. The processes of replica 0 have even numbers, and the processes of replica 1 have odd
+// ones.
 type replicas struct {
 	program, folder string
 	config          *rest.Config
@@ -38,7 +39,7 @@ type replicas struct {
 	commands [2]*exec.Cmd
 }
 
-// newReplicas builds the operator. Its requests have the operator's permissions.
+// newReplicas builds the operator. The replicas' requests have the operator's permissions.
 func newReplicas(t *testing.T, config *rest.Config, seed uint64) *replicas {
 	t.Helper()
 	r := &replicas{folder: t.ArtifactDir(), program: filepath.Join(t.TempDir(), "manager"), config: rest.CopyConfig(config)}
@@ -54,7 +55,7 @@ func newReplicas(t *testing.T, config *rest.Config, seed uint64) *replicas {
 	return r
 }
 
-// setWeather sets the weather for the requests of both replicas.
+// setWeather sets the weather for both replicas' requests.
 func (r *replicas) setWeather(w weather) {
 	for _, n := range r.networks {
 		n.set(w)
@@ -132,7 +133,7 @@ func (r *replicas) writeKubeconfig(server *httptest.Server, process int) (string
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// terminate stops a replica's process. The replica starts another one after restartDelay.
+// terminate stops a replica's process. After restartDelay, the replica starts a new process.
 func (r *replicas) terminate(replica int) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()
