@@ -16,25 +16,25 @@ import (
 // fault is a failure that may affect a request.
 type fault struct {
 	name string
-	// done is true if the request is carried out before the fault.
+	// done is true if the request takes effect before the fault.
 	done bool
 	// answer is the error in the API server's response.
 	answer error
-	// breaks is true if the connection breaks. hangs is true if nothing arrives until the client gives up.
+	// breaks is true if the connection breaks. hangs is true if no response arrives before the client gives up.
 	breaks, hangs bool
-	// crashes is true if the process ends immediately. stops is true if it is asked to end.
+	// crashes is true if the process ends immediately. stops is true if the process is asked to end.
 	crashes, stops bool
-	// old is the number of changes to the request's resource that the process misses when it starts again.
+	// old is the number of recent changes to the request's resource that the restarted process does not know at first.
 	old int
-	// foreign is an action of another client before the request.
+	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
-	// promises is true if the end differs from a run without the fault, so that only the operator's promises are checked.
+	// promises is true if the final state differs from a run without the fault. Only the operator's promises can then be checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool
 }
 
-// refusals are errors that an API server returns.
+// refusals contains errors that an API server returns.
 var refusals = []fault{
 	{name: "403", answer: apierrors.NewForbidden(things, "x", errors.New("no")), visible: true},
 	{name: "404", answer: apierrors.NewNotFound(things, "x")},
@@ -47,7 +47,7 @@ var refusals = []fault{
 
 var things = schema.GroupResource{Resource: "things"}
 
-// crashes are the faults that end the process.
+// crashes contains the faults that end the process.
 var crashes = []fault{
 	{name: "crash before", crashes: true},
 	{name: "crash after", crashes: true, done: true},
@@ -57,7 +57,7 @@ var crashes = []fault{
 	{name: "crash after, and start with two changes missing", crashes: true, done: true, old: 2},
 }
 
-// losses are the faults after which the client does not know whether the request was carried out.
+// losses contains the faults after which the client does not know whether the request took effect.
 var losses = []fault{
 	{name: "500 after", answer: apierrors.NewInternalError(errors.New("etcd")), done: true},
 	{name: "broken connection before", breaks: true},
@@ -66,7 +66,8 @@ var losses = []fault{
 	{name: "no response after", hangs: true, done: true, visible: true},
 }
 
-// place is a request in a run: the nth with its name, counted from 1. Without a name, it is the nth after the previous fault.
+// place identifies a request in a run: the nth request with the name, counted from 1. If the name is empty, the place is the nth request
+// after the previous fault.
 type place struct {
 	name string
 	nth  int
@@ -79,7 +80,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s (%d)", p.name, p.nth)
 }
 
-// planned is a fault at a place.
+// planned is a fault that affects the request at a place.
 type planned struct {
 	fault
 	at place
@@ -89,7 +90,7 @@ type planned struct {
 type plan struct {
 	faults []planned
 	holds  []hold
-	// amnesia is the seed for the moments at which the operator loses its memories, or 0 for no amnesia.
+	// amnesia is the seed that determines when the operator loses its memories, or 0 for no amnesia.
 	amnesia int64
 }
 
@@ -114,20 +115,20 @@ const (
 	endless = 1000 * time.Hour
 )
 
-// injector makes the faults of a plan happen, one after another.
+// injector causes a plan's faults, one after another.
 type injector struct {
 	plan
 	in    *simulation
 	lock  sync.Mutex
 	calls map[string]int
 	order []place
-	// hits is how many faults have happened, and since is how many requests were sent after the last one.
+	// hits is the number of faults so far, and since is the number of requests after the last fault.
 	hits, since int
-	// released is true once no watch is held back anymore.
+	// released is true once all held-back watches have caught up.
 	released bool
 }
 
-// next numbers a request, and returns the fault for it, if any.
+// next assigns a number to a request, and returns the request's fault, if any.
 func (i *injector) next(to call) (fault, bool) {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -150,7 +151,7 @@ func (i *injector) next(to call) (fault, bool) {
 	return f.fault, true
 }
 
-// happen sends a request, or makes a fault happen to it.
+// happen sends a request, or causes a fault instead of or in addition to the request.
 func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
 	if p.crashed.Load() {
 		if err := p.wait(to.Request, endless); to.Method != http.MethodGet || to.Context().Err() != nil {
@@ -176,7 +177,7 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	switch {
 	case f.breaks:
 		return nil, syscall.ECONNRESET
-	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client itself has no timeout
+	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client has no timeout for these requests
 		return nil, p.wait(to.Request, healthCheck)
 	case f.crashes, f.stops, f.hangs:
 		return nil, p.wait(to.Request, endless)
@@ -185,8 +186,8 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	}
 }
 
-// applies reports whether a fault can happen to a request, and has a different effect than the other faults. For a read, it makes no
-// difference whether the request is carried out.
+// applies reports whether a fault can affect a request and is not equivalent to another fault. For a read, it makes no difference whether
+// the fault precedes or follows the request.
 func (f fault) applies(at place) bool {
 	verb, _, _ := strings.Cut(at.name, " ")
 	switch verb {

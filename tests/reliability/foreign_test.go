@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// foreigners are the faults that another client causes just before a request. The operator must correct all of them except a deletion, so
-// they happen only while it works on the Echo.
+// foreigners returns the faults that another client causes just before a request. Because the operator must correct all of these faults
+// except a deletion, they happen only while the operator works on the Echo.
 func foreigners() []fault {
 	return []fault{
 		{name: "the next step", foreign: func(s *simulation, _ call) {
@@ -44,7 +44,7 @@ func foreigners() []fault {
 	}
 }
 
-// active returns another client's action that happens only if an Echo exists that is neither paused nor being deleted.
+// active limits another client's action to times when an Echo exists and is neither paused nor being deleted.
 func active(do func(*simulation)) func(*simulation, call) {
 	return func(s *simulation, _ call) {
 		o := s.get(echoKey)
@@ -57,7 +57,7 @@ func active(do func(*simulation)) func(*simulation, call) {
 	}
 }
 
-// replace deletes one of the operator's objects and creates another one with its name, as another client does.
+// replace does what another client might do: it deletes one of the operator's objects and creates a different object with the same name.
 func replace(s *simulation, to call) {
 	old := s.get(to.objectKey)
 	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {
@@ -71,7 +71,7 @@ func replace(s *simulation, to call) {
 	s.create(to.objectKey, theirs.Object)
 }
 
-// force runs an action that breaks the operator's promises.
+// force runs another client's action that would otherwise count as a broken promise.
 func (s *simulation) force(do func()) {
 	set := func(forced bool) {
 		s.lock.Lock()
@@ -92,7 +92,7 @@ func changeAndBack(s *simulation) {
 	}
 }
 
-// createAgain replaces an Echo with another one that has the same spec.
+// createAgain deletes an Echo and creates an Echo with the same spec.
 func createAgain(s *simulation) {
 	again := support.Echo("ns", "x")
 	convert(s.get(echoKey).Object["spec"], &again.Spec)

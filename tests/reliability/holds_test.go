@@ -7,7 +7,8 @@ type hold struct {
 	resource string
 	// from is the number of the first change that is late, counted from 1.
 	from int
-	// lag is how many changes the watch lags behind. 0 stands for all changes. Once there is nothing else left to do, the watch catches up.
+	// lag is the number of changes by which the watch lags behind. If lag is 0, the watch reports no further changes. The watch catches up
+	// when nothing else is left to do.
 	lag int
 }
 
@@ -18,7 +19,7 @@ func (h hold) String() string {
 	return fmt.Sprintf("%s %d changes late from change %d", h.resource, h.lag, h.from)
 }
 
-// known returns the number of a log's changes that a resource's watch may report.
+// known returns how many changes in a log a resource's watch may report.
 func (i *injector) known(resource string, log []change) int {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -31,7 +32,7 @@ func (i *injector) known(resource string, log []change) int {
 	return known
 }
 
-// known returns the number of a log's changes that precede the first change that is held back.
+// known returns how many changes in a log precede the first change that is held back.
 func (h hold) known(log []change) int {
 	var places []int
 	for place, change := range log {
@@ -49,7 +50,7 @@ func (h hold) known(log []change) int {
 	return places[first]
 }
 
-// release lets all watches catch up. It reports whether any was held back.
+// release lets all watches catch up. It reports whether any watch was held back.
 func (i *injector) release() bool {
 	i.lock.Lock()
 	defer i.lock.Unlock()

@@ -24,15 +24,15 @@ import (
 // kind is a kind that the simulated API server serves.
 type kind struct {
 	group, version, kind string
-	// cluster is true if its objects have no namespace.
+	// cluster is true if the kind is cluster-scoped.
 	cluster bool
-	// custom is true if the kind is not built into Kubernetes. No client applies its objects.
+	// custom is true if the kind is not built into Kubernetes. No client applies objects of a custom kind.
 	custom bool
-	// fields returns the manager of its fields.
+	// fields returns the field manager for the kind.
 	fields func() *managedfields.FieldManager
 }
 
-// kinds are the kinds that the simulated API server serves, by resource.
+// kinds contains the kinds that the simulated API server serves, by resource.
 var kinds = servedKinds()
 
 func servedKinds() map[string]kind {
@@ -52,7 +52,7 @@ func servedKinds() map[string]kind {
 	return all
 }
 
-// typeConverter knows the schema of the kinds that are built into Kubernetes.
+// typeConverter contains the schemas of the kinds that are built into Kubernetes.
 var typeConverter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
 
 func builtIn(group, name string) kind {
@@ -82,7 +82,7 @@ func (k kind) groupResource(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: k.group, Resource: resource}
 }
 
-// replace returns the object that the API server stores after an update of an object or its status.
+// replace returns the object that the API server stores after a client updates an object or its status.
 func (k kind) replace(live, after *unstructured.Unstructured, part, manager string) (*unstructured.Unstructured, error) {
 	stored := live.DeepCopy()
 	if part == "status" {
@@ -133,7 +133,7 @@ func (c scenario) apiGroups() metav1.APIGroupList {
 	return list
 }
 
-// validate rejects the invalid objects that the operator might send: a Service with two ports of the same name.
+// validate rejects the only type of invalid object that the operator might send: a Service in which two ports have the same name.
 func (k kind) validate(o *unstructured.Unstructured) error {
 	if k.kind != "Service" {
 		return nil

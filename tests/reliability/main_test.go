@@ -10,10 +10,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestMain applies settings for all runs. Each run produces much garbage and keeps little memory, so it pays to collect garbage less often.
+// TestMain applies settings for all runs. Each run produces a lot of garbage but uses little memory, so less frequent garbage collection
+// saves time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	ctrl.SetLogger(logr.Discard())
-	utilruntime.ErrorHandlers = nil // one handler waits for some time after the last error, but each run has its own clock
+	utilruntime.ErrorHandlers = nil // one handler delays errors that closely follow another error, but each run has its own clock
 	os.Exit(m.Run())
 }

@@ -17,21 +17,21 @@ import (
 
 // outcome is the result of a run.
 type outcome struct {
-	// state contains the objects in a YAML-like form, without values that differ between two runs of the same scenario.
+	// state contains the objects in a form like YAML. It omits values that differ between two runs of the same scenario.
 	state map[string]string
-	// events are the events that were sent, in alphabetical order.
+	// events contains the events that were sent, in alphabetical order.
 	events []string
-	// broken contains the operator's promises that were broken.
+	// broken contains the promises that the operator broke.
 	broken []string
-	// order contains the requests, and log contains the changes.
+	// order contains the requests that were sent, and log contains the changes to objects.
 	order []place
 	log   []change
 	hits  int
-	// losses is the number of memories that the operator lost.
+	// losses counts how many memories the operator lost.
 	losses int64
 }
 
-// outcome returns the result of a run.
+// outcome returns the result of the run.
 func (s *simulation) outcome() outcome {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -53,14 +53,14 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	}
 }
 
-// asText returns an object as text, without values that differ between two runs.
+// asText returns an object as text, and omits values that differ between two runs.
 func asText(object *unstructured.Unstructured) string {
 	text, err := json.MarshalIndent(normal(object), "", " ")
 	utilruntime.Must(err)
 	return string(text)
 }
 
-// volatile are the fields that differ between two runs of the same scenario.
+// volatile contains the fields that differ between two runs of the same scenario.
 var volatile = []string{"uid", "resourceVersion", "generation", "observedGeneration", "creationTimestamp", "lastTransitionTime", "time"}
 
 // normal returns an object without volatile fields, and without the managed fields of other clients.
@@ -77,7 +77,7 @@ func strip(value any) any {
 		maps.DeleteFunc(value, func(name string, _ any) bool { return slices.Contains(volatile, name) })
 		for name := range value {
 			value[name] = strip(value[name])
-			if strings.HasPrefix(name, `k:{"uid":`) { // for an owner, in managed fields
+			if strings.HasPrefix(name, `k:{"uid":`) { // an owner in the managed fields
 				value["owner"] = value[name]
 				delete(value, name)
 			}
@@ -90,7 +90,7 @@ func strip(value any) any {
 	return value
 }
 
-// brokenPromises returns the operator's promises that were broken at any time.
+// brokenPromises returns the promises that the operator broke at any time during the run.
 func (o outcome) brokenPromises() []string {
 	var found []string
 	for _, promise := range o.broken {
@@ -99,7 +99,7 @@ func (o outcome) brokenPromises() []string {
 	return found
 }
 
-// differences returns the differences between the end of a run and the end without faults.
+// differences returns the differences between the final states of a run with faults and a run without faults.
 func (o outcome) differences(reference outcome) []string {
 	var found []string
 	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
@@ -115,7 +115,7 @@ func (o outcome) differences(reference outcome) []string {
 	return found
 }
 
-// writes returns the requests of a run that change something.
+// writes returns the requests in a run that change objects.
 func (o outcome) writes() []place {
 	return slices.DeleteFunc(slices.Clone(o.order), func(at place) bool {
 		verb, _, _ := strings.Cut(at.name, " ")
@@ -123,13 +123,13 @@ func (o outcome) writes() []place {
 	})
 }
 
-// repeated returns the reasons of events that were sent more often than in a run without faults.
+// repeated returns the types and reasons of events that the operator sent more often than in a run without faults.
 func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the reasons of events that were not sent. The operator reports the start of a rollout only if it notices the rollout before
-// the rollout ends. Only then does an event report that the Echo is ready again.
+// lost returns the types and reasons of events that the operator sent less often than in a run without faults. If the operator does not
+// notice a rollout before it ends, the operator sends neither RolloutStarted nor the Ready event that would follow.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {
@@ -138,7 +138,8 @@ func (o outcome) lost(reference outcome) []string {
 	return missing
 }
 
-// reasons returns the types and reasons of the events that were sent, sorted. Their notes depend on when the operator noticed a change.
+// reasons returns the sorted types and reasons of the events that were sent. The result does not include notes, which depend on when the
+// operator noticed a change.
 func (o outcome) reasons() []string {
 	var all []string
 	for _, event := range o.events {
@@ -148,7 +149,7 @@ func (o outcome) reasons() []string {
 	return all
 }
 
-// surplus returns the elements that occur more often in one sorted list than in another.
+// surplus returns the elements that occur more often in the first sorted list than in the second.
 func surplus(many, few []string) []string {
 	few = slices.Clone(few)
 	return slices.DeleteFunc(slices.Clone(many), func(each string) bool {
@@ -160,8 +161,9 @@ func surplus(many, few []string) []string {
 	})
 }
 
-// restWrites returns the requests that the operator sends when there is nothing left to do. The operator may check whether a name is still
-// taken. If an Echo requires Gateway API, the operator may also check once a minute whether the cluster serves it.
+// restWrites returns the requests that the operator should not send because there is nothing left to do. The operator is allowed to check
+// whether a name is still taken. If an Echo requires Gateway API, the operator may also check once a minute whether the cluster serves
+// Gateway API.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)

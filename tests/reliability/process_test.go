@@ -24,13 +24,13 @@ import (
 
 // process is one process of the operator, with the manager, caches, controllers and queues that ship.
 type process struct {
-	// crashed is true once its requests no longer have an effect.
+	// crashed is true once the process's requests no longer have an effect.
 	crashed atomic.Bool
 	// stopping is true if the process was asked to end.
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
-	// gone is closed when the process has ended. Its remaining goroutines can read, but cannot do anything else.
+	// gone is closed when the process has ended. The process's remaining goroutines can read objects, but cannot do anything else.
 	gone chan struct{}
 
 	lock     sync.Mutex
@@ -65,7 +65,7 @@ func (s *simulation) start(t *testing.T) {
 	go func(stopped chan<- error) { stopped <- underTest.Start(ctx) }(s.process.stopped)
 }
 
-// end ends the operator.
+// end stops the operator.
 func (s *simulation) end(t *testing.T) {
 	t.Helper()
 	s.process.stop()
@@ -76,7 +76,7 @@ func (s *simulation) end(t *testing.T) {
 	close(s.process.gone)
 }
 
-// wait waits until the client gives up a request, or the process is gone.
+// wait waits until the client gives up on a request, the process ends, or the limit is reached.
 func (p *process) wait(request *http.Request, limit time.Duration) error {
 	select {
 	case <-request.Context().Done():
@@ -88,7 +88,6 @@ func (p *process) wait(request *http.Request, limit time.Duration) error {
 	}
 }
 
-// add adds a stream to the open streams.
 func (p *process) add(one *stream) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -103,7 +102,7 @@ func (p *process) streams() []*stream {
 	return slices.Clone(p.open)
 }
 
-// recordEvent records an event that a process sends.
+// recordEvent records an event that the operator sends.
 func (c connection) recordEvent(to call) (*http.Response, error) {
 	if c.process.crashed.Load() {
 		return respond(to.Request, nil, apierrors.NewForbidden(kinds["events"].groupResource("events"), to.name, nil))
@@ -118,7 +117,7 @@ func (c connection) recordEvent(to call) (*http.Response, error) {
 		c.notes[event.Name] = event.Type + " " + event.Reason + ": " + event.Note
 		to.name = event.Name
 	}
-	c.sent = append(c.sent, c.notes[to.name]) // to send the event again, the operator patches it
+	c.sent = append(c.sent, c.notes[to.name]) // the operator repeats an event by patching the event object
 	event.Name = to.name
 	return respond(to.Request, event, nil)
 }

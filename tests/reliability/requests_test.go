@@ -7,9 +7,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestRequestsOfAnEcho limits how many requests an Echo causes after its creation, not counting watches and events. Each change reaches the
-// operator separately, so there are more reconciles than on a cluster. The order of some events is not determined, so a run may need a few
-// requests less.
+// TestRequestsOfAnEcho limits how many requests an Echo causes after its creation. Watches and events do not count. Because the operator
+// receives each change separately, there are more reconciles than on a real cluster. The order of some events is random, so a run may need
+// a few requests less than the limit.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {
 		scenario

@@ -10,24 +10,24 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is a person's action.
+// step is an action by a person or another client.
 type step func(*simulation)
 
 // scenario is a sequence of actions. After each step, the operator works until there is nothing left to do.
 type scenario struct {
 	name  string
 	steps []step
-	// namespaces are the namespaces that the operator watches. If there are none, it watches all namespaces.
+	// namespaces are the namespaces that the operator watches. If the list is empty, the operator watches all namespaces.
 	namespaces []string
 	// gateways is true if the cluster serves Gateway API and has the Gateway that routes refer to.
 	gateways bool
-	// like is the scenario that ends in the same state. It is empty if there is none.
+	// like is the name of another scenario that ends in the same state. If there is no such scenario, like is empty.
 	like string
-	// gone is true if there is no Echo at the end.
+	// gone is true if no Echo exists at the end.
 	gone bool
-	// ordered is true if the end depends on the order of steps and other clients' actions.
+	// ordered is true if the final state depends on the order of the steps and other clients' actions.
 	ordered bool
-	// seed creates the objects that exist before the operator starts. It may be nil.
+	// seed creates the objects that exist before the operator starts. If there are none, seed is nil.
 	seed step
 }
 
@@ -44,7 +44,7 @@ var (
 	nodeKey       = objectKey{resource: "nodes", name: "node"}
 )
 
-// basics are the scenarios that run for every change to the operator.
+// basics returns the scenarios that run for every change to the operator.
 func basics() []scenario {
 	return []scenario{
 		{name: "create", steps: []step{create}},
@@ -53,11 +53,11 @@ func basics() []scenario {
 	}
 }
 
-// others are the remaining scenarios.
+// others returns the scenarios that are not in basics.
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
-		{name: "change of the name of a port", like: "create", ordered: true, // another client changes the port's number, and keeps that port
+		{name: "change of the name of a port", like: "create", ordered: true, // another client could change the port's number and thus keep the port
 			steps: []step{create, changeSpec(portName("web")), changeSpec(portName(""))}},
 		{name: "name of a port that another client used", like: "create", ordered: true,
 			steps: []step{create, changeSpec(portName("web")), addPort("http"), changeSpec(portName(""))}},
@@ -87,7 +87,7 @@ func others() []scenario {
 	})
 }
 
-// changes are scenarios that set and unset the fields of a group.
+// changes returns scenarios that set and unset the fields of a group.
 func changes() []scenario {
 	groups := []struct {
 		name string
@@ -102,7 +102,7 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
-		{"service", func(s *v1.EchoSpec) { // the Service without these families is a different one
+		{"service", func(s *v1.EchoSpec) { // without these families, it is a different Service
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},
@@ -131,7 +131,7 @@ func changes() []scenario {
 	return all
 }
 
-// drifts are scenarios in which another client changes objects that the operator created.
+// drifts returns scenarios in which another client changes objects that the operator created.
 func drifts() []scenario {
 	edit := func(k objectKey, change func(map[string]any)) step { return func(s *simulation) { s.edit(k, change) } }
 	return []scenario{
@@ -155,7 +155,7 @@ func drifts() []scenario {
 	}
 }
 
-// checks are scenarios of an Echo with a check of its Service.
+// checks returns scenarios with an Echo that has a check of its Service.
 func checks() []scenario {
 	created := func(s *simulation) {
 		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {
@@ -176,7 +176,7 @@ func checks() []scenario {
 	}
 }
 
-// routes are scenarios with an Echo behind a Gateway.
+// routes returns scenarios with an Echo behind a Gateway.
 func routes() []scenario {
 	created := func(s *simulation) {
 		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {

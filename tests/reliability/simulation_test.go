@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// patience is how long the state must not change before the simulation assumes that there is nothing left to do. It is longer than any
-	// retry after a single fault that lasts until the client gives up.
+	// patience is how long the state must stay unchanged before the simulation assumes that there is nothing left to do. It is longer than the
+	// delay before any retry, even after a fault that lasts until the client gives up.
 	patience = 3 * time.Minute
-	// holdTime is how long a watch is held back. It is longer than the time during which the operator treats a failure as temporary.
+	// holdTime is how long a watch is held back. This time is longer than the period in which the operator treats a failure as temporary.
 	holdTime = 5 * time.Second
 	// maxCommits limits how many changes a step may cause.
 	maxCommits = 200
@@ -20,19 +20,19 @@ const (
 type simulation struct {
 	*store
 	scenario
-	// made is the number of steps made so far.
+	// made is the number of steps carried out so far.
 	made    int
 	faults  *injector
 	amnesia *amnesia
 	process *process
-	// sent contains the events that were sent. notes contains their notes, by event name.
+	// sent contains the events that were sent. notes contains the notes of these events, by event name.
 	sent  []string
 	notes map[string]string
 	// controlled is the number of changes that the other controllers have processed.
 	controlled int
 }
 
-// run runs a scenario on a new simulation with a plan, and then a check.
+// run carries out a scenario with a plan on a new simulation, and then calls the check.
 func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) 
 	})
 }
 
-// step makes the next step of the scenario. It reports whether there was one.
+// step carries out the next step of the scenario, and reports whether there was a next step.
 func (s *simulation) step() bool {
 	s.lock.Lock()
 	next := s.made
@@ -67,7 +67,7 @@ func (s *simulation) step() bool {
 	return true
 }
 
-// settle lets the operator and the other controllers work until there is nothing left to do.
+// settle waits until the operator and the other controllers have nothing left to do.
 func (s *simulation) settle(t *testing.T) {
 	t.Helper()
 	limit, quiet := s.commits()+maxCommits, time.Duration(0)
@@ -101,8 +101,8 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver sends the operator the changes that it may know but does not know yet. It sends only the changes of one resource: the resource
-// with the oldest change. It reports whether there were any changes.
+// deliver sends the operator changes that are not held back and that it has not received yet. It sends only one resource's changes: those
+// of the resource with the oldest change. It reports whether there were any changes.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log
@@ -122,7 +122,7 @@ func (s *simulation) deliver() bool {
 	return oldest != nil
 }
 
-// known returns the number of changes that a new watch of a resource includes when it starts.
+// known returns the number of changes that a resource's new watch includes when the watch starts.
 func (s *simulation) known(resource string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()

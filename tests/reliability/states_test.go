@@ -12,10 +12,10 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// state is a state of an Echo and its children in which the operator may start.
+// state describes an Echo and its children when the operator starts.
 type state struct {
 	finalizer bool
-	// children are "absent", "as desired" or "old", in the order of childKeys.
+	// children contains "absent", "as desired" or "old" for each child, in the order of childKeys.
 	children [3]string
 	// status is "none", "right" or "wrong".
 	status string
@@ -39,7 +39,7 @@ func states() []state {
 				for _, budget := range forms {
 					for _, status := range []string{"none", "right", "wrong"} {
 						for _, mode := range []string{"active", "paused", "deleting"} {
-							if finalizer || mode != "deleting" { // without a finalizer, the Echo would be gone
+							if finalizer || mode != "deleting" { // a deleted Echo without a finalizer would not exist
 								all = append(all, state{finalizer, [3]string{service, deployment, budget}, status, mode})
 							}
 						}
@@ -51,7 +51,8 @@ func states() []state {
 	return all
 }
 
-// seed returns a step that builds a state from the final objects of two runs: one with the current spec, and one with the earlier spec.
+// seed returns a step that creates the state from the final objects of two runs: one run with the current spec, and one run with the
+// earlier spec.
 func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	return func(in *simulation) {
 		echo := now[echoKey].DeepCopy()
@@ -82,9 +83,9 @@ func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	}
 }
 
-// put stores an object unchanged.
+// put stores a copy of an object.
 func (s *store) put(k objectKey, o *unstructured.Unstructured) {
-	_, _ = s.write(k, func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return o.DeepCopy(), nil }) // it cannot fail
+	_, _ = s.write(k, func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return o.DeepCopy(), nil }) // this cannot fail
 }
 
 // objectsOf returns the objects that exist at the end of a scenario.
@@ -95,8 +96,8 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 	return objects
 }
 
-// TestEveryState starts the operator in every state. In each state, each of its watches is up to two changes late, and the operator crashes
-// after each of its requests. For each spec, all runs must end in the same state.
+// TestEveryState starts the operator in every state. For each state, it runs the operator with each watch up to two changes late, and with
+// a crash after each write. For each spec, all runs must end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run this test")
@@ -122,7 +123,8 @@ func TestEveryState(t *testing.T) {
 	w.report(t, len(lags), len(all))
 }
 
-// problems returns how the end of a run differs from what its spec requires: all objects as desired, no objects, or no change.
+// problems returns the differences between a run's final state and the required state. All objects must be as desired, be deleted or be
+// unchanged, depending on the mode.
 func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
 	var problems []string
 	for i, k := range childKeys {
@@ -142,7 +144,7 @@ func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructure
 	return problems
 }
 
-// lateOrCrashed returns the plans with one late watch, and the plans with one crash after a write.
+// lateOrCrashed returns the plans in which one watch is late and the plans in which the operator crashes after a write.
 func lateOrCrashed(reference outcome) []plan {
 	var plans []plan
 	for _, resource := range []string{"echoes", "services", "deployments", "poddisruptionbudgets", "pods"} {

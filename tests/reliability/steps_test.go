@@ -52,7 +52,8 @@ func commonMetadata(s *v1.EchoSpec) {
 
 func noCommonMetadata(s *v1.EchoSpec) { s.CommonMetadata = nil }
 
-// portName returns a change of the port's name. If the name is not the default, the change also adds an Ingress, which refers to the port.
+// portName returns a change that sets the port's name. If the name is not the default, the change also adds an Ingress that refers to the
+// port.
 func portName(name string) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) {
 		s.Service.PortName, s.Ingress = name, nil
@@ -71,12 +72,12 @@ func removeLabels(k objectKey) step {
 	}
 }
 
-// editPort changes the number of a Service's port, which is the key of the list of ports.
+// editPort changes the number of a Service's port. The number is the merge key of the port list.
 func editPort(service map[string]any) {
 	service["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(99)
 }
 
-// addPort returns a step that adds a named port to the Service, as another client does.
+// addPort returns a step in which another client adds a named port to the Service.
 func addPort(name string) step {
 	return func(s *simulation) {
 		s.edit(serviceKey, func(service map[string]any) {
@@ -86,14 +87,14 @@ func addPort(name string) step {
 	}
 }
 
-// takeName creates a Service with the Echo's name, as another client does.
+// takeName creates another client's Service with the Echo's name.
 func takeName(s *simulation) {
 	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
 }
 
 func freeName(s *simulation) { s.drop(serviceKey) }
 
-// orphan returns a step that deletes an object but keeps its dependents.
+// orphan returns a step that deletes an object but not its dependents.
 func orphan(k objectKey) step {
 	return func(s *simulation) {
 		_ = s.remove(k, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
@@ -110,14 +111,14 @@ func readyNode() corev1.Node {
 	return corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// setNode returns a step that makes the node ready or not ready.
+// setNode returns a step that sets the node's Ready condition.
 func setNode(ready corev1.ConditionStatus) step {
 	return func(s *simulation) {
 		s.setStatus(nodeKey, corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}})
 	}
 }
 
-// wrongStatus is a status that no Echo of the scenarios has.
+// wrongStatus returns a status that is incorrect in all scenarios.
 func wrongStatus() map[string]any {
 	return map[string]any{"phase": "Pending", "replicas": int64(7), "readyReplicas": int64(6), "updatedReplicas": int64(5)}
 }

@@ -24,22 +24,22 @@ type objectKey struct{ resource, namespace, name string }
 
 func (k objectKey) String() string { return k.resource + " " + k.namespace + "/" + k.name }
 
-// change is a change of an object. before is nil for a creation, and after is nil for a deletion.
+// change is a change to an object. For a creation, before is nil, and for a deletion, after is nil.
 type change struct {
 	objectKey
 	before, after *unstructured.Unstructured
 }
 
-// store holds the objects of a simulated API server, and their history. Objects in it are never modified, only replaced.
+// store contains a simulated API server's objects and their history. A stored object is never modified, only replaced.
 type store struct {
 	lock    sync.Mutex
 	objects map[objectKey]*unstructured.Unstructured
 	log     []change
-	// created is the number of times that each object was created.
+	// created counts how often each object was created.
 	created map[objectKey]int
-	// forced is true while another client runs an action that breaks the promises.
+	// forced is true during another client's action that would otherwise count as a broken promise.
 	forced bool
-	// broken contains the promises that writes by the operator broke, whatever the state at the end.
+	// broken contains the promises that the operator's writes broke, regardless of the final state.
 	broken []string
 }
 
@@ -84,8 +84,8 @@ func (s *store) commits() int {
 	return len(s.log)
 }
 
-// write replaces an object with the result of a function that gets a copy of the object. The copy is nil if the object does not exist, and
-// the result may be nil. If nothing changes, the API server stores nothing.
+// write passes a copy of an object to a function, and replaces the object with the function's result. If the object does not exist, the
+// copy is nil. The result may also be nil. If nothing changes, write stores nothing.
 func (s *store) write(k objectKey,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()
@@ -101,7 +101,7 @@ func (s *store) write(k objectKey,
 	return s.commit(k, before, after), nil
 }
 
-// unchanged reports whether two versions of an object are the same, except for the times when their fields were last written.
+// unchanged reports whether two versions of an object are identical, ignoring the times in their managed fields.
 func unchanged(before, after *unstructured.Unstructured) bool {
 	plain := func(o *unstructured.Unstructured) map[string]any {
 		o = o.DeepCopy()
@@ -136,10 +136,10 @@ func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *u
 	return after
 }
 
-// complete sets the fields that the API server sets.
+// complete sets the fields that a real API server sets.
 func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) {
 	if before == nil {
-		s.created[k]++ // the names of companions are made from UIDs, so the UIDs must not depend on the order of requests
+		s.created[k]++ // companions' names depend on UIDs, so the UIDs must not depend on the order of requests
 		after.SetUID(types.UID(fmt.Sprintf("%s-%s-%d", k.resource, k.name, s.created[k])))
 		after.SetCreationTimestamp(metav1.NewTime(time.Now()))
 		after.SetGeneration(1)
@@ -154,9 +154,9 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
 }
 
-// expectNoChildren records a broken promise if an Echo was removed before the objects created for it, even if another client removed their
-// labels. Orphaned objects and their dependents may stay. CronJobs may also stay until the garbage collector deletes them: the pods of
-// checks serve no client.
+// expectNoChildren records a broken promise if an Echo was removed before the objects that were created for it. This includes objects whose
+// labels another client removed. Orphaned objects and their dependents may remain. CronJobs may also remain until the garbage collector
+// deletes them, because the pods of checks serve no clients.
 func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured) {
 	if gone.resource != "echoes" || s.forced {
 		return
@@ -181,13 +181,13 @@ func isOperators(o *unstructured.Unstructured) bool {
 	return o.GetLabels()["app.kubernetes.io/managed-by"] == "echo-operator"
 }
 
-// apply updates an object to a field manager's desired state, using server-side apply.
+// apply uses server-side apply to update an object to a field manager's desired state.
 func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
 	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
 			return nil, k.conflict("Precondition failed: UID in precondition")
 		}
-		if live != nil && want.GetResourceVersion() != "" { // a missing object is created, as on the API server
+		if live != nil && want.GetResourceVersion() != "" { // if the object is missing, apply creates it, as a real API server does
 			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
 		}
 		if isForeign(live) {
@@ -234,7 +234,7 @@ func merge(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstruc
 	return after, after.UnmarshalJSON(text)
 }
 
-// edit changes an existing object, as another client does.
+// edit changes an existing object on behalf of another client.
 func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -247,7 +247,8 @@ func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	utilruntime.Must(err)
 }
 
-// remove deletes an object. Its dependents are deleted before the object, after the object, or not at all.
+// remove deletes an object. Depending on the options, the object's dependents are deleted before the object, after the object, or not at
+// all.
 func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -267,7 +268,7 @@ func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	return err
 }
 
-// removeOwn deletes one of the operator's own objects on behalf of the operator.
+// removeOwn deletes an object on behalf of the operator. The operator may delete only its own objects.
 func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	foreign := isForeign(s.get(k))
 	err := s.remove(k, options)
@@ -279,12 +280,12 @@ func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	return err
 }
 
-// isForeign reports whether an object exists that the operator did not create.
+// isForeign reports whether an object exists and the operator did not create it.
 func isForeign(o *unstructured.Unstructured) bool {
 	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
 }
 
-// finalizersOf returns the finalizers that tell the garbage collector what to do with an object's dependents.
+// finalizersOf returns the finalizers that determine what the garbage collector does with an object's dependents.
 func finalizersOf(options metav1.DeleteOptions) []string {
 	switch p := options.PropagationPolicy; {
 	case p == nil:

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// everything reports whether all suites are requested, instead of only those that test every change to the operator.
+// everything reports whether all suites must run, rather than only the suites that test every change to the operator.
 func everything() bool { return os.Getenv("RELIABILITY") == "all" }
 
 // sweep runs each plan separately, and counts the plans.
@@ -16,8 +16,8 @@ type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns the number of attempts to run a plan if its fault finds no matching request. Repeating helps because the order of a few
-// requests is not determined. The second of two faults often finds no request.
+// tries returns the maximum number of attempts to run a plan if no request matches the plan's fault. Another attempt can succeed because
+// the order of a few requests is random. With two faults, there is often no matching request for the second fault.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
 		return 1
@@ -25,7 +25,7 @@ func (p plan) tries() int {
 	return 3
 }
 
-// run runs a scenario with a plan.
+// run runs a scenario with a plan, and repeats the run if no request matches the plan's fault.
 func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	t.Helper()
 	w.plans.Add(1)
@@ -43,7 +43,7 @@ func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	})
 }
 
-// try runs a scenario with a plan once, and compares the end with the run without faults. It returns the number of faults that happened.
+// try runs a scenario with a plan once, and compares the outcome with a run without faults. It returns the number of faults that happened.
 func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	t.Helper()
 	var o outcome
@@ -63,13 +63,14 @@ func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	return o.hits
 }
 
-// promises reports whether the end allows checking only the operator's promises.
+// promises reports whether only the operator's promises can be checked at the end.
 func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns the problems with the events of a run. No event may be sent twice, and none may be lost unless the process ended.
-// With amnesia, the operator forgets what a new process does not know either: the events that are not sent yet, and those that it has sent.
+// eventProblems returns the problems with the events of a run. No event may be sent twice. Unless the process ended, no event may be lost
+// either. With amnesia, the operator forgets the same things that a restart would lose: which events it has sent, and which events it has
+// yet to send.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
@@ -82,23 +83,23 @@ func (p plan) eventProblems(o, reference outcome) []string {
 	}
 	var problems []string
 	for _, event := range o.repeated(reference) {
-		if again { // a new process that starts from an old state cannot know which events its predecessor sent
+		if again { // a new process with an outdated cache cannot know which events its predecessor sent
 			break
 		}
 		problems = append(problems, "event sent again: "+event)
 	}
 	for _, event := range o.lost(reference) {
-		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may be over before its status can be written
+		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may complete before the operator can write its status
 			problems = append(problems, "event lost: "+event)
 		}
 	}
 	return problems
 }
 
-// references is the number of runs without faults that must agree. The order of a few requests is not determined.
+// references is the number of runs without faults, which must all end in the same state. The order of a few requests is random.
 const references = 4
 
-// referenceOf returns the end of a scenario without faults, with the requests that all of its runs have in common.
+// referenceOf returns a scenario's outcome without faults. The outcome contains only requests that are common to all runs.
 func referenceOf(t *testing.T, c scenario) outcome {
 	t.Helper()
 	var runs []outcome
@@ -115,7 +116,7 @@ func referenceOf(t *testing.T, c scenario) outcome {
 	return first
 }
 
-// TestScenarios runs each scenario without faults. No matter what was changed and restored, or edited by another client, the scenario must
+// TestScenarios runs each scenario without faults. Regardless of earlier changes to the spec and other clients' edits, the scenario must
 // end as if the Echo had been created with its final spec.
 func TestScenarios(t *testing.T) {
 	all, ends := slices.Concat(basics(), others()), map[string]outcome{}
@@ -141,7 +142,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSingleFaults runs scenarios with each fault at each request, and with each watch held back, starting at each change.
+// TestSingleFaults runs scenarios with each fault at each request. It also runs them with each watch held back from each change on.
 func TestSingleFaults(t *testing.T) {
 	tried, faults := basics(), slices.Concat(refusals, crashes, losses)
 	if everything() {
@@ -167,7 +168,7 @@ func (w *sweep) report(t *testing.T, faults, scenarios int) {
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags are the numbers of changes that a watch lags behind. 0 stands for all changes.
+// lags contains the numbers of changes by which a watch lags behind. 0 means that the watch reports no further changes.
 var lags = []int{0, 1, 2}
 
 // singles returns the plans with a single fault.
@@ -190,8 +191,8 @@ func singles(faults []fault, reference outcome) []plan {
 	return plans
 }
 
-// TestPairsOfFaults runs the basic scenarios with a fault at each request. It combines each fault with another one at each of the following
-// requests, or with a watch that is held back.
+// TestPairsOfFaults runs the basic scenarios with a fault at each request. It combines each fault with a second fault at each of the
+// following requests, or with a held-back watch.
 func TestPairsOfFaults(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run this test")
@@ -208,10 +209,10 @@ func TestPairsOfFaults(t *testing.T) {
 	w.report(t, len(paired())+1, len(basics()))
 }
 
-// reach is the maximum number of requests between the first fault and the second.
+// reach is the maximum number of requests from the first fault to the second fault.
 const reach = 12
 
-// paired are the faults that are tried in pairs, and together with a held-back watch.
+// paired returns the faults that are tried in pairs, or together with a held-back watch.
 func paired() []fault {
 	var some []fault
 	for _, f := range slices.Concat(refusals, crashes, losses) {

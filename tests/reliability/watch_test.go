@@ -11,22 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream is the response to a watch. The simulation determines when it delivers the next change.
+// stream is the response to a watch. The simulation determines when the stream delivers the next change.
 type stream struct {
 	resource string
 	selector selector
 	// ended is closed when the request ends.
 	ended <-chan struct{}
-	// next is the log position of the next change of any resource.
+	// next is the position in the log of the next change to any resource.
 	next  int
 	lines chan []byte
-	rest  []byte // the rest of a line that was read in part
+	rest  []byte // the unread rest of a line
 }
 
 // maxLines limits the number of lines that a stream buffers.
 const maxLines = 1000
 
-// watch opens a stream. It begins with the current objects, or with older ones if the watch is held back.
+// watch opens a stream. The stream starts with the current objects, or with older objects if the watch is held back.
 func (c connection) watch(to call) *http.Response {
 	which, err := selectorOf(to)
 	utilruntime.Must(err)
@@ -44,7 +44,7 @@ func (c connection) watch(to call) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: s, Request: to.Request}
 }
 
-// at returns a resource's objects as of a number of changes.
+// at returns a resource's objects as they were after the given number of changes.
 func (s *store) at(changes int, resource string) map[objectKey]*unstructured.Unstructured {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -57,7 +57,7 @@ func (s *store) at(changes int, resource string) map[objectKey]*unstructured.Uns
 	return objects
 }
 
-// pending reports whether there is a next change for the stream that the operator may know.
+// pending reports whether there is a change that the stream can send and that is not held back.
 func (s *stream) pending(log []change, known int) bool {
 	for s.next < known {
 		if log[s.next].resource == s.resource && (s.selector.matches(log[s.next].before) || s.selector.matches(log[s.next].after)) {
@@ -68,7 +68,7 @@ func (s *stream) pending(log []change, known int) bool {
 	return false
 }
 
-// deliver sends the next change.
+// deliver sends the next change to the client.
 func (s *stream) deliver(log []change) {
 	next := log[s.next]
 	s.next++
@@ -99,7 +99,7 @@ func (s *stream) over() bool {
 	}
 }
 
-// Read returns the content that was sent, and otherwise waits for more until the request ends.
+// Read returns content that was sent. If there is none, Read waits for content until the request ends.
 func (s *stream) Read(into []byte) (int, error) {
 	if len(s.rest) == 0 {
 		select {
@@ -113,5 +113,5 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// Close does nothing: the stream ends with its request.
+// Close does nothing, because the stream ends with its request.
 func (s *stream) Close() error { return nil }

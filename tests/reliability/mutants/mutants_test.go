@@ -20,10 +20,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// root is the root of the repository.
+// root is the root directory of the repository.
 const root = "../../.."
 
-// caught matches the names of failed tests in the output of go test.
+// caught matches the names of failed tests in go test output.
 var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
 
 // TestEveryMutantIsCaught restores each bug, and runs the test that must catch it.
@@ -48,7 +48,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	t.Logf("%d mutants, %d missed", total, missed)
 }
 
-// TestEveryMutantIsOfToday checks that the code contains the text that each mutant replaces, and the names that its new text uses.
+// TestEveryMutantIsOfToday checks that, for each mutant, the current code contains the text to replace and the names that the new text
+// uses.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
@@ -60,7 +61,7 @@ func TestEveryMutantIsOfToday(t *testing.T) {
 	}
 }
 
-// name matches a Go identifier that does not follow a dot.
+// name matches a Go identifier that is not preceded by a dot.
 var name = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z_]\w*)`)
 
 // unknownNames returns the names in an expression that neither the file nor Go declares.
@@ -78,11 +79,11 @@ func unknownNames(file, expression string) []string {
 // declaration is a function, a method or a group of constants.
 type declaration struct {
 	path       string // absolute path of the file
-	start, end int    // in the file, in bytes
+	start, end int    // byte offsets in the file
 	text       string
 }
 
-// declarations returns all declarations in the operator's code, by the name of the function or constant.
+// declarations returns all declarations in the operator's code, by the name of what they declare.
 func declarations(t *testing.T) map[string][]declaration {
 	t.Helper()
 	g := NewWithT(t)
@@ -136,7 +137,8 @@ func namesOf(d ast.Decl) (names []string) {
 	return names
 }
 
-// declaration returns the declaration that a mutant changes: the one with the mutant's name that contains the old text exactly once.
+// declaration returns the declaration that a mutant changes. The declaration must have the name that the mutant specifies, and contain the
+// old text exactly once.
 func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
 	t.Helper()
 	g := NewWithT(t)

@@ -5,9 +5,10 @@ import "slices"
 // mutant is a bug that a test must catch.
 type mutant struct {
 	name string
-	// in is the function, method or constant that contains the bug. old is its text, and new is the text with the bug.
+	// in is the function, method or constant that contains the bug. old is a text in that declaration, and new is its replacement with the
+	// bug.
 	in, old, new string
-	// by contains the pattern of the test that must catch the mutant, and of contains the pattern of the test's packages.
+	// by is a pattern that matches the test that must catch the mutant, and of is a pattern that matches the test's packages.
 	by, of string
 }
 
@@ -19,7 +20,7 @@ const (
 
 func mutants() []mutant { return slices.Concat(textbook(), found(), own()) }
 
-// textbook contains the most common bugs in operators.
+// textbook returns the most common bugs in operators.
 func textbook() []mutant {
 	return []mutant{
 		{"the finalizer is removed while objects are left", "reconcileDelete",
@@ -46,7 +47,7 @@ func textbook() []mutant {
 	}
 }
 
-// found contains the bugs that a search has found in this operator.
+// found returns bugs that searches for faults have found in this operator.
 func found() []mutant {
 	return []mutant{
 		{"a status that another client edits stays", "SetupWithManager",
@@ -97,7 +98,7 @@ func found() []mutant {
 	}
 }
 
-// own contains bugs that no search has found yet.
+// own returns bugs that no search has found yet.
 func own() []mutant {
 	return []mutant{
 		{"edits by other clients during a reconcile are forgotten", "arrived",
