@@ -57,7 +57,7 @@ func basics() []scenario {
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
-		{name: "change of the name of a port", like: "create", ordered: true, // another client could change the port's number and thus keep the port
+		{name: "change of the name of a port", like: "create", ordered: true, // another client could keep the port by changing its number
 			steps: []step{create, changeSpec(portName("web")), changeSpec(portName(""))}},
 		{name: "name of a port that another client used", like: "create", ordered: true,
 			steps: []step{create, changeSpec(portName("web")), addPort("http"), changeSpec(portName(""))}},

@@ -89,7 +89,7 @@ func (p plan) eventProblems(o, reference outcome) []string {
 		problems = append(problems, "event sent again: "+event)
 	}
 	for _, event := range o.lost(reference) {
-		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may complete before the operator can write its status
+		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may complete before the status can be written
 			problems = append(problems, "event lost: "+event)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package signatures verifies a release with the documented commands, and checks that the commands detect tampering.
+// Package signatures verifies a release with the documented commands, and checks that these commands detect tampering.
 package signatures
 
 import (
@@ -37,7 +37,7 @@ func content(t *testing.T, file string) string {
 	return string(read)
 }
 
-// documentedSection returns the commands below a heading, and the message that the page shows for a failure.
+// documentedSection returns the commands below a heading, and the failure message that the page shows.
 func documentedSection(t *testing.T, page, heading string) (commands, message string) { //nolint:unparam // tests/commands reads the page
 	t.Helper()
 	for _, fence := range fences.Section(content(t, "../../"+page), heading) {
@@ -52,7 +52,7 @@ func documentedSection(t *testing.T, page, heading string) (commands, message st
 	return commands, message
 }
 
-// run runs commands in a directory, with the documented identity of the signer, and returns their output.
+// run runs commands in a directory with the documented identity of the signer, and returns the commands' output.
 func (r release) run(t *testing.T, folder, commands string) (string, error) {
 	t.Helper()
 	identity, _ := documentedSection(t, page, "## Name the signer")
@@ -64,7 +64,7 @@ func (r release) run(t *testing.T, folder, commands string) (string, error) {
 	return string(output), err
 }
 
-// verify checks that commands succeed before tampering, and fail with the message afterwards.
+// verify checks that the commands succeed before the tampering, and fail with the expected message afterward.
 func (r release) verify(t *testing.T, folder, commands, message string, tamper func()) {
 	t.Helper()
 	if output, err := r.run(t, folder, commands); err != nil || commands == "" {
@@ -78,7 +78,7 @@ func (r release) verify(t *testing.T, folder, commands, message string, tamper f
 	}
 }
 
-// do runs a program that tampers with a release, and returns its output.
+// do runs a program that tampers with a release, and returns the program's output.
 func do(t *testing.T, folder string, command ...string) string {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // the commands are written below
@@ -127,7 +127,7 @@ func TestChart(t *testing.T) {
 	})
 }
 
-// TestBill replaces the signed bill of materials of the pathcheck image with a changed one.
+// TestBill replaces the pathcheck image's signed bill of materials with a changed version.
 func TestBill(t *testing.T) {
 	r := newRelease(t)
 	commands, message := documentedSection(t, page, "## The bill of materials of an image")
@@ -153,7 +153,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestFiles changes an archive, a chart, and the checksums.
+// TestFiles changes an archive, a chart and the checksums.
 func TestFiles(t *testing.T) {
 	r := newRelease(t)
 	const heading, archive = "## The files", "kubectl-echo_v0.1.0_linux_amd64.tar.gz: FAILED"

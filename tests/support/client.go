@@ -15,7 +15,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Scheme returns the kinds that the suites use.
+// Scheme returns a scheme with the kinds that the suites use.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -25,7 +25,7 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // NewClient returns a client for the cluster that KUBECONFIG selects. The client reads from the API server and never from a cache. The
-// timeout applies to each request. 0 means no limit.
+// timeout applies to each request. A timeout of 0 means no limit.
 func NewClient(timeout time.Duration) (client.WithWatch, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -39,7 +39,7 @@ func NewClient(timeout time.Duration) (client.WithWatch, error) {
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
-// SkipWithoutAPIServer skips a test if the machine has no API server that the test can start.
+// SkipWithoutAPIServer skips a test if no API server is installed that the test can start.
 func SkipWithoutAPIServer(t *testing.T) {
 	t.Helper()
 	folder := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), "/usr/local/kubebuilder/bin")

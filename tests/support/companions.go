@@ -19,7 +19,7 @@ func PodWithCompanionLabel(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// EchoOfCompanions returns the Echo that PodWithCompanionLabel names.
+// EchoOfCompanions returns the Echo that the pod from PodWithCompanionLabel names.
 func EchoOfCompanions(changes ...func(*v1.Echo)) *v1.Echo {
 	return Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }}, changes...)...)
 }

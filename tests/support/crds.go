@@ -31,20 +31,21 @@ func ConsoleCRDs(ctx context.Context) string {
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
 }
 
-// APIServerCRD returns the file with OpenShift's CustomResourceDefinition APIServer, which contains a cluster's TLS profile.
+// APIServerCRD returns the file that contains OpenShift's APIServer CustomResourceDefinition. An APIServer object contains a cluster's TLS
+// profile.
 func APIServerCRD(ctx context.Context) string {
 	GinkgoHelper()
 	folder := filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests")
 	return filepath.Join(folder, "0000_10_config-operator_01_apiservers-Default.crd.yaml")
 }
 
-// RouteCRD returns the file with OpenShift's CustomResourceDefinition Route.
+// RouteCRD returns the file that contains OpenShift's Route CustomResourceDefinition.
 func RouteCRD(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
 }
 
-// ModuleFolder returns the directory of a module. The module in the directory from must require it.
+// ModuleFolder returns the directory of a module. The directory from must contain a module that requires the given module.
 func ModuleFolder(ctx context.Context, from, module string) string {
 	GinkgoHelper()
 	from = filepath.Join(Root(), from)
@@ -54,7 +55,7 @@ func ModuleFolder(ctx context.Context, from, module string) string {
 	return strings.TrimSpace(string(folder))
 }
 
-// crdFiles returns the files that contain the CustomResourceDefinitions of some of a group's resources.
+// crdFiles returns the files that contain the CustomResourceDefinitions for the given resources of a group.
 func crdFiles(folder, group string, resources ...string) []string {
 	var files []string
 	for _, resource := range resources {

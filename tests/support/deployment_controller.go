@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RollOut sets a Deployment's status to the status after a completed rollout. The test control plane has no controllers, so tests must set
-// the status.
+// RollOut sets the status that a Deployment has after a completed rollout. The test control plane has no controllers, so tests must set the
+// status.
 func RollOut(ctx context.Context, c client.Client, d *appsv1.Deployment) error {
 	return SetDeploymentStatus(ctx, c, d, *d.Spec.Replicas, "NewReplicaSetAvailable")
 }
 
-// SetDeploymentStatus sets the status of a Deployment. All of its pods exist, and some of them are available. reason is the reason of the
-// condition Progressing.
+// SetDeploymentStatus sets the status that a Deployment has if all of its pods exist and the given number of pods is available. The
+// argument reason is the reason in the Progressing condition.
 func SetDeploymentStatus(ctx context.Context, c client.Client, d *appsv1.Deployment, available int32, reason string) error {
 	before := d.DeepCopy()
 	progressing := corev1.ConditionTrue

@@ -13,8 +13,9 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first commands after a string on a documentation page. In this function and the next ones, the page is a path
-// relative to the project's root. `make verify` finds the calls of these functions to determine which documented commands the tests run.
+// Documented returns the first commands after a string on a documentation page. In this function and the following functions, the page is a
+// path relative to the root of the project. `make verify` looks for calls to these functions to determine which documented commands the
+// tests run.
 func Documented(page, after string) string {
 	GinkgoHelper()
 	found := fences.After(readPage(page), after)
@@ -22,7 +23,7 @@ func Documented(page, after string) string {
 	return found[0].Text
 }
 
-// DocumentedSection returns the commands in a section, with the output that the page shows.
+// DocumentedSection returns the commands in a section, with the output that the page shows for them.
 func DocumentedSection(page, heading string) []fences.Step {
 	GinkgoHelper()
 	return steps(fences.Section(readPage(page), heading))
@@ -48,7 +49,7 @@ func steps(found []fences.Fence) []fences.Step {
 	return all
 }
 
-// Run runs commands in a shell, and returns their output. It fails if a command fails.
+// Run runs commands in a shell, and returns their output. If a command fails, the test fails.
 func Run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Echo returns an Echo with two replicas and the defaults of the schema, with changes applied.
+// Echo returns an Echo with two replicas and the schema's defaults, after applying changes.
 func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 	echo := &v1.Echo{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},

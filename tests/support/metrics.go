@@ -10,7 +10,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// SumOfMetric returns the sum of a metric's values that have all of the given labels. page is the response from a metrics endpoint.
+// SumOfMetric returns the sum of the values of a metric's time series that have all of the given labels. The argument page is the response
+// from a metrics endpoint.
 func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()
 	total := 0.0

@@ -18,11 +18,12 @@ import (
 const (
 	// TestLabel is the label of test namespaces.
 	TestLabel = "echo-operator-test"
-	// StuckTimeout is longer than the deletion of any Echo takes, even on a busy machine.
+	// StuckTimeout is longer than the time that the deletion of any Echo takes, even on a busy machine.
 	StuckTimeout = 4 * time.Minute
 )
 
-// Namespaces are the namespaces of a suite's specs. The suite's cluster must complete their deletion.
+// Namespaces creates and deletes the namespaces for a suite's specs. The suite's cluster must be able to complete the deletion of
+// namespaces.
 type Namespaces struct {
 	Client client.Client
 	// Prefix is the beginning of each namespace's name.
@@ -31,8 +32,8 @@ type Namespaces struct {
 	Stuck []string
 }
 
-// New creates a namespace for one spec, with Pod Security "restricted", and returns its name. It deletes the namespace after the spec,
-// while the next specs run.
+// New creates a namespace for one spec with the Pod Security level "restricted", and returns the name of the namespace. After the spec, it
+// deletes the namespace without delaying the next specs.
 func (n *Namespaces) New(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -43,7 +44,8 @@ func (n *Namespaces) New(ctx context.Context) string {
 	return namespace.Name
 }
 
-// RemoveAllBut deletes the namespaces of earlier specs, including those from earlier runs, and waits until they are gone.
+// RemoveAllBut deletes the namespaces of earlier specs and earlier runs, except the given namespaces, and waits until the deletion is
+// complete.
 func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -61,7 +63,7 @@ func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	}).WithContext(ctx).WithTimeout(2 * StuckTimeout).Should(Succeed())
 }
 
-// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs. It records
+// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs. It also records
 // these Echoes.
 func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
 	list := &v1.EchoList{}
@@ -74,7 +76,7 @@ func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...c
 	}
 }
 
-// Connect returns a client for the cluster. The namespaces also use this client.
+// Connect returns a client for the cluster. Namespaces also uses this client.
 func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
 	GinkgoHelper()
 	log.SetLogger(GinkgoLogr)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// ForwardPort forwards the first connection of a port-forward to an address, as a kubelet does. It ignores the requested port.
+// ForwardPort forwards the first connection of a port-forward to an address, as a kubelet does. ForwardPort ignores the requested port.
 func ForwardPort(w http.ResponseWriter, r *http.Request, address string) {
 	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
 		return
@@ -25,7 +25,7 @@ func ForwardPort(w http.ResponseWriter, r *http.Request, address string) {
 		return
 	}
 	defer func() { _ = connection.Close() }()
-	failure, data := <-streams, <-streams // clients create the streams in this order
+	failure, data := <-streams, <-streams // clients create the error stream first
 	target, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", address)
 	if err != nil {
 		_, _ = fmt.Fprint(failure, err)

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Record watches objects until the caller calls the returned function. That function returns all observed states of each object, in order.
-// Polling would miss short-lived states.
+// Record watches objects until the caller calls the returned function. That function returns all observed states of the objects, in order.
+// Unlike polling, Record does not miss short-lived states.
 func Record[O client.Object, S any](ctx context.Context, c client.WithWatch, list client.ObjectList, see func(O) S,
 	which ...client.ListOption) func() []S {
 	GinkgoHelper()

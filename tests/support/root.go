@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Root returns the root of the project, no matter in which of its directories the tests run.
+// Root returns the root directory of the project, regardless of the directory in which the tests run.
 func Root() string {
 	GinkgoHelper()
 	folder, err := os.Getwd()

@@ -16,19 +16,21 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// column is a kind of name.
+// column contains all names of one type.
 type column struct {
 	title string
 	names []name
 }
 
-// rule finds names in files. An empty text means the matched text, an empty page means the file itself, and an empty end means the name.
+// rule finds names in files. If text is empty, it defaults to the matched text. If page is empty, it defaults to the file itself, and if
+// end is empty, it defaults to the name.
 type rule struct {
-	// files are git patterns for the files to read.
+	// files contains git patterns for the files to read.
 	files string
-	// expression has a group that matches the part of the text from which a name is formed.
+	// expression is a regular expression with a group that matches the part of the text from which a name is formed.
 	expression string
-	// text is the name, page is its page, and end is the spelling on the page; $1 stands for the match of the group.
+	// text is the name, page is the page that documents the name, and end is the spelling on that page. In all three, $1 stands for the match
+	// of the group.
 	text, page, end string
 }
 
@@ -90,7 +92,7 @@ func rules() []struct {
 	}
 }
 
-// read returns all columns for a tree, each sorted and without duplicates.
+// read returns all columns for a source tree. The names in each column are sorted and unique.
 func read(ctx context.Context, root string) ([]column, error) {
 	fields, err := fields(root)
 	if err != nil {
@@ -113,7 +115,7 @@ func read(ctx context.Context, root string) ([]column, error) {
 	return all, nil
 }
 
-// read returns the names in a rule's files, except test files. Without an expression, each file's name is a name.
+// read returns the names in a rule's files. Test files are excluded. If the rule has no expression, each file's name is a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go"},
 		strings.Fields(r.files)...)...).Output()
@@ -140,13 +142,13 @@ func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	return names, nil
 }
 
-// name returns the name for a match of a rule's expression in a file.
+// name forms a name from a match of the rule's expression in a file.
 func (r rule) name(matched, file string) name {
 	with := func(format, otherwise string) string {
 		return strings.ReplaceAll(cmp.Or(format, otherwise), "$1", matched)
 	}
 	text := with(r.text, matched)
-	if variable, ok := strings.CutPrefix(text, "ECHO_"); ok { // the echo server derives the variable from the flag's name
+	if variable, ok := strings.CutPrefix(text, "ECHO_"); ok { // the echo server derives the variable's name from the flag's name
 		text = "ECHO_" + strings.ToUpper(strings.ReplaceAll(variable, "-", "_"))
 	}
 	return name{text, with(r.page, file), with(r.end, text)}

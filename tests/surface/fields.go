@@ -26,7 +26,7 @@ func fields(root string) ([]name, error) {
 	return append(leaves("spec", schema["spec"]), leaves("status", schema["status"])...), nil
 }
 
-// leaves returns the leaves of a schema at a path.
+// leaves returns the leaf fields in the schema of the field at a path.
 func leaves(path string, schema apiextensionsv1.JSONSchemaProps) []name {
 	if schema.Items != nil {
 		return leaves(path+"[]", *schema.Items.Schema)

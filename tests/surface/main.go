@@ -1,6 +1,6 @@
 // Surface writes the ledger of everything that users of the project can name: fields, flags, environment variables, headers, metrics,
-// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. Surface reads the sources and
-// does not run them, so it also works on the tree of an earlier commit.
+// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. Surface reads the sources but
+// does not run them, so it also works on the source tree of an earlier commit.
 //
 // usage: go run ./tests/surface [DIRECTORY] (by default, the current directory)
 //
@@ -38,7 +38,8 @@ func main() {
 	}
 }
 
-// run writes the ledger for the tree below a root. If names are undocumented, it returns an error after it has written the whole ledger.
+// run writes the ledger for the source tree below a root directory. If names are undocumented, run returns an error after it has written
+// the whole ledger.
 func run(ctx context.Context, out io.Writer, root string) error {
 	columns, err := read(ctx, root)
 	if err != nil {
@@ -72,7 +73,7 @@ func link(page string) string {
 	return "../../" + page
 }
 
-// name is a name that users can use, with the page that documents it. end is the spelling on the page.
+// name is a name that users can use, and page is the page that documents it. end is the spelling of the name on the page.
 type name struct{ text, page, end string }
 
 // check returns an error if the page does not document the name.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// root is the root of the repository.
+// root is the root directory of the repository.
 const root = "../.."
 
 func TestRun_isCommitted(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package collector implements an OpenTelemetry collector for tests. It keeps the requests that it receives with OTLP over HTTP, as
-// protobuf.
+// Package collector implements an OpenTelemetry collector for tests. The collector stores requests that it receives in the OTLP/HTTP
+// protocol with protobuf encoding.
 package collector
 
 import (
@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector keeps the requests and spans that it receives.
+// Collector stores the requests and spans that it receives.
 type Collector struct {
 	*httptest.Server
 	respond http.HandlerFunc
@@ -26,8 +26,8 @@ type Collector struct {
 	spans    []*tracepb.Span
 }
 
-// New returns a collector that is not started. The collector calls a function to respond after it has stored a request. If the function is
-// nil, it responds with 200.
+// New returns a collector that has not started yet. The collector stores each request, and then calls a function to respond. If the
+// function is nil, the collector responds with 200.
 func New(respond http.HandlerFunc) *Collector {
 	c := &Collector{respond: respond}
 	c.Server = httptest.NewUnstartedServer(c)
@@ -76,7 +76,7 @@ func (c *Collector) Spans() []*tracepb.Span {
 	return slices.Clone(c.spans)
 }
 
-// Attributes returns attributes as text.
+// Attributes returns the attributes by key, with the values as text.
 func Attributes(list []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, a := range list {

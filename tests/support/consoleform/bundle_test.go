@@ -24,7 +24,7 @@ func shipped(t *testing.T) bundle.Bundle {
 	return b
 }
 
-// schemaOf returns the bundle's schema without the status, as the form uses it.
+// schemaOf returns the schema that the form uses: the bundle's schema without the status.
 func schemaOf(t *testing.T) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(root + "/bundle/manifests/example.com_echoes.yaml")
@@ -73,8 +73,8 @@ func TestPage_leavesOutListsInLists(t *testing.T) {
 	}
 }
 
-// TestForm_postsWhatWasTouched checks that a user who only sets a name posts the first example and the defaults of the groups that every
-// Echo has.
+// TestForm_postsWhatWasTouched checks what the form posts if a user only sets a name: the first example, and the defaults of the groups
+// that every Echo has.
 func TestForm_postsWhatWasTouched(t *testing.T) {
 	examples, err := shipped(t).Examples()
 	if err != nil {
@@ -91,8 +91,8 @@ func TestForm_postsWhatWasTouched(t *testing.T) {
 	}
 }
 
-// TestResources_reachPods checks that the tab Resources lists pods, because users reach the log of an echo server or a check through its
-// pod.
+// TestResources_reachPods checks that the Resources tab lists pods, because users find the logs of echo servers and checks through their
+// pods.
 func TestResources_reachPods(t *testing.T) {
 	text, err := os.ReadFile(root + "/bundle/manifests/echo-operator.clusterserviceversion.yaml")
 	if err != nil {

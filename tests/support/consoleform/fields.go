@@ -22,8 +22,8 @@ func Fields(spec map[string]any, descriptors []bundle.Descriptor) []string {
 	return shown(spec, "", widgets)[1:]
 }
 
-// shown returns the path of a field and the paths of the fields in it. It returns no paths if the field is hidden, or contains nothing that
-// the form can show. The form cannot show a map or a union such as IntOrString.
+// shown returns the path of a field and the paths of the fields inside the field. If the field is hidden or contains nothing that the form
+// can show, shown returns no paths. The form cannot show maps, or unions such as IntOrString.
 //
 // console-shared/src/components/dynamic-form/utils.ts: hasNoFields; fields.tsx: CustomSchemaField
 func shown(schema map[string]any, path string, widgets map[string][]string) []string {
@@ -35,7 +35,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 	properties, _ := schema["properties"].(map[string]any)
 	items, _ := schema["items"].(map[string]any)
 	switch {
-	case slices.Contains(own, tectonic+"resourceRequirements"): // this widget shows its own group
+	case slices.Contains(own, tectonic+"resourceRequirements"): // this widget displays the whole group
 		return []string{path}
 	case items != nil:
 		inside = shown(items, path+"[0]", widgets)
@@ -54,7 +54,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 	return append([]string{path}, inside...)
 }
 
-// OnPage reports whether an object's page shows a descriptor's field. The page ignores lists in lists.
+// OnPage reports whether an object's page shows a descriptor's field. The page ignores lists that are nested in other lists.
 //
 // operator-lifecycle-manager/src/components/descriptors/utils.ts: groupDescriptorDetails; const.ts: REGEXP_NESTED_ARRAY_PATH
 func OnPage(d bundle.Descriptor) bool {

@@ -1,11 +1,11 @@
-// Package consoleform implements the OpenShift console's rules for the bundle, for an Echo in its form, and for a quick start. Each
-// function names its source. Sources are files below frontend/packages in github.com/openshift/console as of August 2026, or files in
-// libraries that the console uses.
+// Package consoleform implements the OpenShift console's rules for the bundle, for Echoes in forms, and for quick starts. Each function
+// names its source. A source is a file below frontend/packages in github.com/openshift/console as of August 2026, or in a library that the
+// console uses.
 package consoleform
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Posted returns the data that the form posts if it contains the given data. The form adds the schema's defaults, and then removes all
+// Posted returns the data that the form posts if the user submits the given data. The form adds the schema's defaults, and then removes all
 // empty values. Posted does not modify the given data.
 //
 // operator-lifecycle-manager/src/components/operand/operand-form.tsx: processFormData
@@ -15,8 +15,8 @@ func Posted(schema, data, sample map[string]any) map[string]any {
 	return posted
 }
 
-// prune returns a value without its empty parts. An empty part stays if the form's initial sample has an empty value, a number or a boolean
-// in that place.
+// prune returns a value without the empty parts of the value. If the form's initial sample has an empty value, a number or a boolean in the
+// same place, prune keeps the empty part.
 //
 // console-shared/src/components/dynamic-form/utils.ts: prune
 func prune(value, sample any) any {
@@ -45,7 +45,7 @@ func prune(value, sample any) any {
 	}
 }
 
-// isEmpty reports whether a value is null, an empty text, an empty object or an empty list. False and 0 are not empty.
+// isEmpty reports whether a value is null, an empty string, an empty object or an empty list. The values false and 0 are not empty.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -61,7 +61,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isSpared implements the source's definedAndEmpty: lodash considers numbers and booleans empty.
+// isSpared implements definedAndEmpty from the source. It is also true for numbers and booleans, because lodash considers them empty.
 func isSpared(sample any) bool {
 	switch sample.(type) {
 	case nil:
@@ -73,7 +73,7 @@ func isSpared(sample any) bool {
 	}
 }
 
-// fill adds defaults to a value. It adds all nested objects to an object, so that the form can show their fields.
+// fill adds defaults to a value. To an object, it adds all nested objects, so that the form can show their fields.
 //
 // github.com/rjsf-team/react-jsonschema-form, packages/core/src/utils.js: computeDefaults, mergeDefaultsWithFormData
 func fill(schema map[string]any, value any) any {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Owned returns the objects that the Resources tab of an owner lists. The console goes through the kinds once, in order.
+// Owned returns the objects that an owner's Resources tab lists. The console processes each kind once, in order.
 //
 // operator-lifecycle-manager/src/components/k8s-resource.tsx: flattenCsvResources
 func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) []metav1.Object {
@@ -29,9 +29,9 @@ func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) 
 	return owned
 }
 
-// Copied returns the texts that the copy buttons in a quick start copy: blocks of lines, and inline commands. It returns an error for a
-// part that has no button, or whose button copies a different text. The console converts Markdown to HTML before it looks for blocks.
-// Therefore, the lines of a block must form a separate paragraph outside of a list.
+// Copied returns the texts that a quick start's copy buttons copy: blocks of lines, and inline commands. It returns an error for each part
+// that has no button, or has a button that copies a different text. The console converts Markdown to HTML before it looks for blocks.
+// Therefore, a block's lines must form a separate paragraph outside of any list.
 //
 // github.com/patternfly/patternfly-quickstarts, packages/module/src: ConsoleInternal/components/markdown-view.tsx;
 // ConsoleShared/src/components/markdown-extensions/multiline-clipboard-extension.tsx, inline-clipboard-extension.tsx

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// quickStart returns the texts in the quick start that the operator creates.
+// quickStart returns the texts from the quick start that the operator creates.
 func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	t.Helper()
 	objects, err := openshift.ConsoleObjects(true)
@@ -44,8 +44,8 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	return texts
 }
 
-// TestQuickStart_canBeCopied checks that each block is the complete or partial YAML of an Echo, and that each command reaches the Echo of
-// the first task.
+// TestQuickStart_canBeCopied checks the texts that users can copy. Each block must be the complete or partial YAML of an Echo, and each
+// command must send a request to the first task's Echo.
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
 	for _, text := range textsOf(quickStart(t)) {
@@ -69,8 +69,8 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 	}
 }
 
-// pages returns the console's names for its pages, buttons and fields, and the places where the first step of a task may begin. Each page
-// has the menu, but not every page has a project bar.
+// pages returns the names of the console's pages, buttons and fields. It also returns the menu paths with which the first step of a task
+// may begin. Every page has the menu, but not every page has a project bar.
 func pages() (words, begin []string) {
 	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}
 	ofPod, ofOperator := []string{"Terminal"}, []string{"Echo Operator", "Echo", "Create Echo", "Name", "Create", "first"}

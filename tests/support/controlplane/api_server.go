@@ -1,4 +1,4 @@
-// Package controlplane starts an API server, and the operator with its shipped configuration, for the test suites.
+// Package controlplane starts an API server for the test suites, and the operator with the shipped configuration.
 package controlplane
 
 import (
@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Start starts an API server that enforces the permissions for owner references, as OpenShift does. The caller must stop the returned
-// environment, even if the start failed halfway.
+// Start starts an API server that, as on OpenShift, enforces permissions for setting owner references. The caller must stop the returned
+// environment, even if the start failed.
 func Start(crds ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.APIServer) {}, crds...)
 }
@@ -23,13 +23,13 @@ func Start(crds ...string) (*envtest.Environment, error) {
 // StartWith starts such an API server with additional arguments.
 func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the first one's files behind
+		ControlPlaneStartTimeout: 2 * time.Minute} // prevents a retry, which would leave files behind
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
-		Set("service-cluster-ip-range", "10.0.0.0/16") // enough for thousands of Services
+		Set("service-cluster-ip-range", "10.0.0.0/16") // large enough for thousands of Services
 	configure(env.ControlPlane.GetAPIServer())
 	env.ControlPlane.Etcd = &envtest.Etcd{}
-	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // enough for the history of these Services and their pods
+	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // large enough for the history of these Services and their pods
 	if _, err := env.Start(); err != nil {
 		return env, fmt.Errorf("starting the API server that 'make test' builds: %w", err)
 	}

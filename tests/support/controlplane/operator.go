@@ -16,12 +16,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// The names that the operator uses in the suites.
+// Values that the operator uses in the suites.
 const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 	PathCheckImage  = "quay.io/echo-operator/echo-operator-pathcheck:v0.1.0"
 	MaxReplicas     = 20
-	// OperatorUser is the user with the operator's permissions.
+	// OperatorUser is the name of the user that has the operator's permissions.
 	OperatorUser = "echo-operator-test"
 )
 
@@ -39,8 +39,8 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 	return nil
 }
 
-// NewOperator assembles the operator with a policy for its pods. It watches the given namespaces, or all namespaces if none are given. It
-// sends requests as a user with the operator's permissions.
+// NewOperator assembles the operator with a policy for its pods. The operator watches the given namespaces, or all namespaces if none are
+// given. The operator sends requests as a user with the operator's permissions.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
 	standard, err := policy.NewPodSecurity(podSecurity)
 	if err != nil {
@@ -49,7 +49,7 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 	return NewOperatorWith(cluster, func(o *operator.Options) { o.Policy.PodSecurity, o.Namespaces = standard, namespaces })
 }
 
-// NewOperatorWith assembles the operator with other options.
+// NewOperatorWith assembles the operator with the given options.
 func NewOperatorWith(cluster *rest.Config, change func(*operator.Options)) (*operator.Operator, error) {
 	options := operator.Options{
 		MetricsAddress: "0",

@@ -1,5 +1,5 @@
-// Package fakecluster implements a fake API server with a cache that may be in a different state. It simulates errors and delays that tests
-// cannot cause on a real API server.
+// Package fakecluster implements a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot
+// cause in a real API server.
 package fakecluster
 
 import (
@@ -33,14 +33,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World is a fake API server with a cache that may be in a different state. It simulates errors and delays that tests cannot cause on a
+// World consists of a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot cause in a
 // real API server.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  controllers.Dependencies
-	// Writes contains the methods and kinds of the writes that the server received.
+	// Writes contains the methods and kinds of the write requests that the server received.
 	Writes []string
-	// Fail returns the error for a write, or nil if the write succeeds.
+	// Fail returns the error for a write, or nil if the write must succeed.
 	Fail func(write string) error
 
 	recorder *events.FakeRecorder
@@ -73,7 +73,7 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 	return w
 }
 
-// testSchema is read once, because reading it takes as long as many tests.
+// testSchema is read only once, because reading it takes as long as running many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
 // FailOn makes the writes with a given name fail.
@@ -104,7 +104,7 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 		WithInterceptorFuncs(w.interceptor()).Build()
 }
 
-// interceptor records the writes, and can make them fail.
+// interceptor records writes, and can make writes fail.
 func (w *World) interceptor() interceptor.Funcs {
 	write := func(name string) error {
 		w.Writes = append(w.Writes, name)
@@ -118,7 +118,7 @@ func (w *World) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if patch.Type() == types.ApplyPatchType { // other tests use apply with a real API server
+			if patch.Type() == types.ApplyPatchType { // other tests test apply requests on a real API server
 				body, err := patch.Data(object)
 				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
 			}
@@ -163,7 +163,7 @@ func OwnedService(owner client.Object) *corev1.Service {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// echoPodLabels returns the labels of the pods of Echo "x"'s Deployment.
+// echoPodLabels returns the labels of the pods that belong to the Deployment of Echo "x".
 func echoPodLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
@@ -178,7 +178,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache contains it.
+// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", in the form in which the cache contains the pod.
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},

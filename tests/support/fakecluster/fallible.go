@@ -16,7 +16,7 @@ var ErrRefused = errors.New("refused")
 type Fallible struct {
 	// Reads contains the reads so far.
 	Reads []string
-	// Fails is the number of the read that fails, counted from 1. 0 means that no read fails.
+	// Fails is the number of the read that fails, counted from 1. If Fails is 0, no read fails.
 	Fails int
 }
 
@@ -29,7 +29,8 @@ func (f *Fallible) read(what string) error {
 	return nil
 }
 
-// Over returns a client that reads from another client. where distinguishes the cache from the API server.
+// Over returns a client that forwards reads to another client. The argument where names the source of the reads: the cache or the API
+// server.
 func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -47,7 +48,7 @@ func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	})
 }
 
-// FailRead makes one of a world's reads fail. number counts from 1.
+// FailRead makes one of a world's reads fail. Reads are numbered from 1.
 func (w *World) FailRead(number int) *Fallible {
 	f := &Fallible{Fails: number}
 	w.Cache = f.Over(w.Cache, "cache")

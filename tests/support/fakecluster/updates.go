@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// Updates are updates of objects. Each one records whether a predicate should select it.
+// Updates contains updates to objects, by name. Each update records whether a predicate should select it.
 type Updates map[string]struct {
 	Before, After client.Object
 	Selected      bool
 }
 
-// Check fails a test if a predicate selects other updates.
+// Check fails a test if a predicate does not select exactly the updates that it should.
 func (u Updates) Check(t *testing.T, selects predicate.Predicate) {
 	t.Helper()
 	for name, c := range u {

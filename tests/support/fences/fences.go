@@ -1,4 +1,5 @@
-// Package fences reads the fenced commands in the documentation. Suites run these commands, and a check verifies that each command is run.
+// Package fences reads the fenced commands in the documentation. Test suites run these commands, and a check verifies that the suites run
+// each command.
 package fences
 
 import (
@@ -9,12 +10,12 @@ import (
 
 // Fence is a fenced block on a page.
 type Fence struct {
-	// Line is the number of the fence's first line, counted from 1.
+	// Line is the line number of the fence's first line, starting from 1.
 	Line     int
 	Language string
-	// Text is the content, without the indentation of a surrounding list.
+	// Text is the content of the fence, without the indentation that a surrounding list adds.
 	Text string
-	// Reason is the reason why the suites do not run the fence, from its mark.
+	// Reason is the reason, given in the fence's mark, why the suites do not run the fence.
 	Reason string
 }
 
@@ -43,15 +44,15 @@ func Parse(page string) []Fence {
 	return all
 }
 
-// HasCommands reports whether a fence contains commands. A fence with commands is a script, or a terminal session in which "$ " precedes
-// each command.
+// HasCommands reports whether a fence contains commands. A fence with commands contains a script, or a terminal session in which "$ "
+// precedes each command.
 func (f *Fence) HasCommands() bool {
 	return slices.Contains([]string{"sh", "bash", "console", "shell"}, f.Language) || f.isSession()
 }
 
 func (f *Fence) isSession() bool { return strings.HasPrefix(f.Text, "$ ") }
 
-// After returns the first commands after some words on a page, or nothing.
+// After returns the first commands after the given words on a page, or nothing if there are none.
 func After(page, words string) []Fence {
 	before, _, found := strings.Cut(page, words)
 	if !found {
@@ -80,10 +81,11 @@ func Section(page, heading string) []Fence {
 	return slices.DeleteFunc(Parse(page), func(f Fence) bool { return f.Line < first || f.Line > last })
 }
 
-// Step is a script with the output that the page shows for it, which may be empty.
+// Step is a script and the output that the page shows for the script. The output may be empty.
 type Step struct{ Commands, Output string }
 
-// Steps returns the commands in unmarked fences. Each step has the output that the session or the next fence shows.
+// Steps returns the commands in fences that are not marked as not run. Each step includes the output that the session or the next fence
+// shows.
 func Steps(all []Fence) []Step {
 	var steps []Step
 	for i, f := range all {
@@ -105,7 +107,7 @@ func Steps(all []Fence) []Step {
 	return steps
 }
 
-// cutCommand separates a command from its output. A backslash continues a command on the next line.
+// cutCommand separates a command from its output. A backslash at the end of a line continues the command on the next line.
 func cutCommand(session string) (command, output string) {
 	for {
 		line, rest, _ := strings.Cut(session, "\n")

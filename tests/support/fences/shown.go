@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Missing returns the first line of output that the page shows but the step did not print, or "". It accepts any addresses, times,
-// versions, identifiers and generated pod names, because they differ in each run. "..." stands for omitted text.
+// Missing returns the first line of output that the page shows but the step did not print, or "". Missing accepts any addresses, times,
+// versions, identifiers and generated pod names, because they differ in each run. "..." on the page stands for omitted text.
 func (s *Step) Missing(output string) string {
 	for line := range strings.Lines(s.Output) {
 		line = strings.TrimSpace(line)
@@ -20,7 +20,7 @@ func (s *Step) Missing(output string) string {
 	return ""
 }
 
-// pattern returns the regular expression for a line, with a placeholder for each variable part.
+// pattern returns a regular expression for a line that matches any values of the variable parts.
 func pattern(line string) string {
 	differs := regexp.MustCompile(`\.\.\.|\d+\.\d+\.\d+\.\d+(:\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z|\bv0\.1\.0\b|\b\d+(ms|s|m)\b|` +
 		`"[0-9a-f]{16}"|-[0-9a-z]{8,10}-[0-9a-z]{5}\b|\s+`)

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ApplyCertificate stores a new self-signed certificate for host names in a Secret, and returns the certificate. The Secret also contains
-// its PEM as ca.crt.
+// ApplyCertificate creates a self-signed certificate for the given host names, stores it in a Secret, and returns the certificate. The
+// Secret also contains the PEM encoding of the certificate as ca.crt.
 func ApplyCertificate(ctx context.Context, k8s client.Client, secret client.ObjectKey, valid time.Duration,
 	names ...string) *x509.Certificate {
 	GinkgoHelper()

@@ -1,3 +1,2 @@
-// Package realcluster starts and controls the programs that suites need on a cluster with nodes, and reports on them: kubectl, probers,
-// Prometheus and hollow nodes.
+// Package realcluster controls the programs that suites use on a cluster with nodes: kubectl, probers, Prometheus and hollow nodes.
 package realcluster

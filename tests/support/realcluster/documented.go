@@ -19,16 +19,16 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Reader is a person who follows the documentation in one shell. The reader has kubectl echo, and a namespace on the test cluster.
+// Reader is a person who follows the documentation in one shell. The reader has kubectl echo and a namespace on the test cluster.
 type Reader struct {
 	// Namespace is the namespace of the kubeconfig's context.
 	Namespace string
-	// Replace contains pairs of a string on a page and its replacement, for example for a placeholder.
+	// Replace contains pairs: a string on a page, such as a placeholder, and its replacement.
 	Replace []string
 }
 
-// Follow runs commands in order. It expects that each command succeeds and prints the output that the page shows. A port-forward stays open
-// until the last command has ended, on a different local port than on the page. Follow returns the output of the commands.
+// Follow runs commands in order. It expects each command to succeed and to print the output that the page shows. Each port-forward uses a
+// different local port than on the page, and stays open until the last command has ended. Follow returns each command's output.
 func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
@@ -74,7 +74,7 @@ func (r *Reader) kubeconfig(ctx context.Context, folder string) string {
 	return path
 }
 
-// version returns the version of the source tree, which is the tag of its images.
+// version returns the version of the source tree, which is also the tag of its images.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "VERSION"))
@@ -100,8 +100,8 @@ func ports(ctx context.Context, steps []fences.Step) []string {
 	return replacements
 }
 
-// runnable returns commands that terminate. It runs a port-forward in the background, ends a watch, and makes a wait long enough for a busy
-// machine.
+// runnable modifies commands so that they terminate. It runs port-forwards in the background, ends watches, and makes timeouts long enough
+// for a busy machine.
 func runnable(commands string) string {
 	lines := strings.Split(commands, "\n")
 	for i, line := range lines {

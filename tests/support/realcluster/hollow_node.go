@@ -19,10 +19,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// HollowLabel is the label and the taint of nodes without a kubelet. Its value is different for each node.
+// HollowLabel is the key of the label and the taint on nodes without a kubelet. The label's value is different for each node.
 const HollowLabel = "echo-operator-test/hollow"
 
-// OnHollowNode makes an Echo's pods run on the hollow node that has a label value.
+// OnHollowNode makes an Echo's pods run on the hollow node that has the given label value.
 func OnHollowNode(label string) func(*v1.Echo) {
 	return func(e *v1.Echo) {
 		e.Spec.NodeSelector = map[string]v1.LabelValue{HollowLabel: v1.LabelValue(label)}
@@ -30,8 +30,8 @@ func OnHollowNode(label string) func(*v1.Echo) {
 	}
 }
 
-// CreateHollowNode creates a node that kwok simulates and that accepts only pods that tolerate its taint. It waits until the node is ready,
-// and deletes the node after the test.
+// CreateHollowNode creates a node that kwok simulates. The node accepts only pods that tolerate its taint. It waits until the node is
+// ready, and deletes the node after the test.
 func CreateHollowNode(ctx context.Context, c client.Client, label string) string {
 	GinkgoHelper()
 	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"),

@@ -11,25 +11,25 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Kubectl runs kubectl and returns its standard output. It fails if kubectl fails.
+// Kubectl runs kubectl and returns its standard output. If kubectl fails, the test fails.
 func Kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return KubectlInput(ctx, "", arguments...)
 }
 
-// TryKubectl runs kubectl, and returns its standard output. If kubectl fails, the error contains its standard error. Eventually can retry
-// TryKubectl.
+// TryKubectl runs kubectl, and returns its standard output. If kubectl fails, the returned error contains kubectl's standard error.
+// Gomega's Eventually can retry TryKubectl.
 func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return tryInput(ctx, "", arguments...)
 }
 
-// Show runs kubectl and writes its output, or its error, to the report of a failed test.
+// Show runs kubectl. If the test fails, its report contains the output or the error.
 func Show(ctx context.Context, arguments ...string) {
 	output, err := exec.CommandContext(ctx, "kubectl", arguments...).CombinedOutput()
 	GinkgoWriter.Println("$ kubectl "+strings.Join(arguments, " ")+"\n"+string(output), err)
 }
 
-// KubectlInput is like Kubectl, but with standard input.
+// KubectlInput is like Kubectl, but passes the given text to kubectl as standard input.
 func KubectlInput(ctx context.Context, stdin string, arguments ...string) string {
 	GinkgoHelper()
 	output, err := tryInput(ctx, stdin, arguments...)

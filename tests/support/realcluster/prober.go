@@ -20,7 +20,7 @@ import (
 // Prober is a pod that sends requests to echo servers. It runs tests/programs/prober.
 type Prober struct{ namespace, pod string }
 
-// Seen is a prober's summary.
+// Seen is the summary that a prober prints.
 type Seen struct {
 	Requests int
 	Failed   int
@@ -36,8 +36,8 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. It deletes the
-// prober after the test.
+// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. After the test, it
+// deletes the prober.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "tests/programs/prober/pod.yaml"))
@@ -58,10 +58,10 @@ func StartProber(ctx context.Context, namespace, url string, arguments ...string
 	return p
 }
 
-// Name returns the name of the pod.
+// Name returns the name of the prober's pod.
 func (p Prober) Name() string { return strings.TrimPrefix(p.pod, "pod/") }
 
-// Stop stops a prober early, and returns its summary.
+// Stop stops a prober early and returns its summary.
 func (p Prober) Stop(ctx context.Context) Seen {
 	GinkgoHelper()
 	p.kubectl(ctx, "exec", p.pod, "--", "/prober", "--stop")

@@ -17,8 +17,8 @@ import (
 // Prometheus is a Prometheus instance on the test cluster.
 type Prometheus struct{ namespace string }
 
-// InstallPrometheus runs the Prometheus Operator and a Prometheus instance in a namespace. The Echo Operator checks for the Prometheus
-// Operator's API only when it starts. The suite must delete objects with TestLabel.
+// InstallPrometheus installs the Prometheus Operator and a Prometheus instance in a namespace. The Echo Operator checks for the Prometheus
+// Operator's API only when it starts. The suite must delete all objects that have TestLabel.
 func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	GinkgoHelper()
 	p := Prometheus{namespace}
@@ -36,7 +36,7 @@ func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	return p
 }
 
-// Sample is a time series in a query result.
+// Sample is a time series in a query result, with its current value.
 type Sample struct {
 	Metric map[string]string `json:"metric"`
 	Value  [2]any            `json:"value"` // Unix time, and the value as a string
@@ -77,7 +77,7 @@ func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
 	return p.get(ctx, g, "targets?state=active").ActiveTargets
 }
 
-// data is the data in a Prometheus response. Each path sets a different part.
+// data contains the data in a Prometheus response. Each API path sets a different field.
 type data struct {
 	Result        []Sample `json:"result"`
 	Alerts        []Alert  `json:"alerts"`

@@ -13,10 +13,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// WaitTimeout is how long kubectl waits. A busy machine needs minutes for operations that take seconds on an idle one.
+// WaitTimeout is the kubectl flag that limits how long kubectl waits. Operations that take seconds on an idle machine may take minutes on a
+// busy one.
 const WaitTimeout = "--timeout=3m"
 
-// ReleasedVersion returns the version of a throwaway release, by its index. tools/release/throwaway builds these releases.
+// ReleasedVersion returns the version of the throwaway release with the given index. tools/release/throwaway builds these releases.
 func ReleasedVersion(order int) string {
 	GinkgoHelper()
 	versions := strings.Fields(os.Getenv("VERSIONS"))
@@ -29,8 +30,8 @@ func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a string on a page of a release. It replaces the release's files in the commands with the
-// throwaway release's files.
+// Documented returns the first commands after a string on a page from a release. In these commands, it replaces the URLs of release files
+// with paths to the throwaway release's files.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))
@@ -42,7 +43,7 @@ func Documented(version, page, after string) string {
 		ReleasedFile("")+"/").Replace(found[0].Text)
 }
 
-// Changed returns a string with one part replaced. The string must contain the part.
+// Changed replaces one part of a string, and returns the result. The string must contain that part.
 func Changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))

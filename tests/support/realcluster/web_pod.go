@@ -7,7 +7,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WebPod returns an application's pod. If an Echo is named, the pod requests a companion from it. The pod stops immediately on SIGTERM.
+// WebPod returns an application's pod. If an Echo's name is given, the pod requests a companion from that Echo. The pod stops immediately
+// on SIGTERM.
 func WebPod(namespace, name, echo string) *corev1.Pod {
 	labels := map[string]string{"app": "web"}
 	if echo != "" {

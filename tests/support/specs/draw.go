@@ -32,7 +32,7 @@ type Field struct {
 	Schema *Schema
 }
 
-// String returns the path of a field in the API server's notation.
+// String returns a field's path in the API server's notation.
 func (f Field) String() string {
 	return strings.ReplaceAll("spec."+strings.Join(f.Path, "."), ".[", "[")
 }
@@ -53,7 +53,7 @@ func Draw(t *rapid.T, spec *Schema, most int) map[string]any {
 	return drawn
 }
 
-// DrawField draws a field of the spec. The deeper a field is, the less often it is drawn. Fields of list items are drawn with their list.
+// DrawField draws a field of the spec. Deeply nested fields are drawn less often. Fields of list items are drawn only as part of the list.
 func DrawField(t *rapid.T, spec *Schema) Field {
 	f := Field{nil, spec}
 	for len(f.Schema.Properties) > 0 {
@@ -67,7 +67,7 @@ func DrawField(t *rapid.T, spec *Schema) Field {
 	return f
 }
 
-// DrawValue draws a value for a field that is valid according to the schema, and mostly valid for Kubernetes.
+// DrawValue draws a value for a field. The value is valid according to the schema, and Kubernetes usually accepts it.
 func DrawValue(t *rapid.T, f Field) any {
 	switch {
 	case len(f.Schema.Enum) > 0:
@@ -91,13 +91,13 @@ func DrawValue(t *rapid.T, f Field) any {
 
 func drawInteger(t *rapid.T, f Field) int64 {
 	values := slices.Clone(integersOf(f.Path[len(f.Path)-1]))
-	if f.Path[0] != "replicas" { // the operator rejects most numbers of replicas
+	if f.Path[0] != "replicas" { // the operator rejects most replica counts
 		values = append(values, limitsOf(f.Schema)...)
 	}
 	return rapid.SampledFrom(values).Draw(t, "integer")
 }
 
-// limitsOf returns the minimum and the maximum that a schema accepts, if any.
+// limitsOf returns a schema's minimum and maximum, if any.
 func limitsOf(s *Schema) []int64 {
 	var limits []int64
 	for _, limit := range []*float64{s.Minimum, s.Maximum} {
@@ -112,7 +112,7 @@ func drawString(t *rapid.T, f Field) string {
 	return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
 }
 
-// drawList draws a list with at most the given number of items. It omits an item that has the same key as an earlier one.
+// drawList draws a list with at most the given number of items. It omits items that have the same key as an earlier item.
 func drawList(t *rapid.T, f Field, length int) []any {
 	list := []any{}
 	keys := map[string]bool{}
@@ -132,7 +132,7 @@ func drawList(t *rapid.T, f Field, length int) []any {
 	return list
 }
 
-// keysOf returns the fields that distinguish a list's items, according to the schema or Kubernetes.
+// keysOf returns the fields that, according to the schema or Kubernetes, distinguish a list's items.
 func keysOf(f Field) []string {
 	switch {
 	case f.Schema.Items.Schema.Type != "object":
@@ -166,7 +166,7 @@ func drawObject(t *rapid.T, f Field) map[string]any {
 	return oneOf(t, f, value)
 }
 
-// DrawBoundary draws the minimum or the maximum that the schema accepts for a field. It skips a field without limits.
+// DrawBoundary draws the minimum or the maximum that the schema accepts for a field. It skips fields without limits.
 func DrawBoundary(t *rapid.T, f Field) any {
 	s := f.Schema
 	var values []any

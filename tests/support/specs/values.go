@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The schema does not express all of Kubernetes' requirements. Therefore, fields draw from values that Kubernetes accepts, and from a few
-// that it rejects.
+// The schema does not express all of Kubernetes' requirements. Therefore, fields are drawn from values that Kubernetes accepts, and from a
+// few values that Kubernetes rejects.
 
 func quantities() []any {
 	return []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
 }
 
-// stringsByField returns values for strings, by the last words of the field's path.
+// stringsByField returns values for string fields, keyed by the last part or parts of the field's path.
 func stringsByField() map[string][]string {
 	return map[string][]string{
 		"image": {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo",
@@ -63,7 +63,7 @@ func stringsByField() map[string][]string {
 	}
 }
 
-// stringsOf returns values for a string.
+// stringsOf returns values for the string field at a path.
 func stringsOf(path []string) []string {
 	known := stringsByField()
 	words := slices.DeleteFunc(slices.Clone(path), func(part string) bool { return strings.HasPrefix(part, "[") })
@@ -75,7 +75,7 @@ func stringsOf(path []string) []string {
 	return []string{"one", "two", "three-3"}
 }
 
-// integersOf returns values for an integer.
+// integersOf returns values for an integer field.
 func integersOf(name string) []int64 {
 	switch name {
 	case "replicas":
@@ -97,7 +97,7 @@ func integersOf(name string) []int64 {
 	}
 }
 
-// mapKeysOf returns keys for a map.
+// mapKeysOf returns keys for a map field.
 func mapKeysOf(path []string) []string {
 	if path[0] == "resources" {
 		return []string{"cpu", "memory", "ephemeral-storage"}
@@ -105,13 +105,13 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether an optional field should be set only rarely, because most of its values are rejected.
+// rarely reports whether an optional field should be set only rarely because most values for it are rejected.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
 }
 
-// oneOf makes an object comply with rules that no schema expresses. Some rules remain broken on purpose.
+// oneOf makes an object comply with rules that no schema expresses, but deliberately leaves some rules broken.
 func oneOf(t *rapid.T, f Field, value map[string]any) map[string]any {
 	keep := func(fields ...string) {
 		for _, name := range fields[1:] {
@@ -179,7 +179,7 @@ func AddRequired(spec map[string]any) {
 	}
 }
 
-// addToFaults gives each fault an effect.
+// addToFaults adds an effect to each fault that has none.
 func addToFaults(spec map[string]any) {
 	faults, _, _ := unstructured.NestedSlice(spec, "response", "faults") // a copy
 	for _, fault := range faults {
