@@ -1,5 +1,5 @@
-// Notices prints the licenses and notices of the modules that are linked into Go programs. Anyone who distributes the programs must
-// distribute these texts, too. Notices reads the modules from the programs, and needs only Go, so that Dockerfiles can run it.
+// Notices prints the licenses and notices of the modules that are linked into Go programs. Anyone who distributes the programs must also
+// distribute these texts. Notices reads the list of modules from the programs. It requires only Go, so that Dockerfiles can run it.
 //
 // usage: notices DIRECTORY PROGRAM [PROGRAM...]      (DIRECTORY contains the programs' go.mod and go.sum)
 package main
@@ -54,7 +54,8 @@ func run(out io.Writer, arguments []string) error {
 	return err
 }
 
-// linked returns the modules in programs, as PATH@VERSION. The project has its own license.
+// linked returns the modules that are linked into programs, in the form PATH@VERSION. The project itself is excluded, because it has its
+// own license.
 func linked(programs []string) ([]string, error) {
 	var modules []string
 	for _, program := range programs {
@@ -79,9 +80,9 @@ func linked(programs []string) ([]string, error) {
 // module is a module in the module cache.
 type module struct{ Path, Version, Dir string }
 
-// downloaded returns modules with their directories in the module cache.
+// downloaded returns the given modules, with their directories in the module cache.
 func downloaded(folder string, modules []string) ([]module, error) {
-	if len(modules) == 0 { // without names, Go would download everything in go.mod
+	if len(modules) == 0 { // without names, Go would download all modules in go.mod
 		return nil, nil
 	}
 	output, err := command(folder, append([]string{"mod", "download", "-json"}, modules...)...)
@@ -110,7 +111,7 @@ func command(folder string, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(output)), nil
 }
 
-// notices maps each text to the files that contain it, as MODULE@VERSION FILE.
+// notices maps each text to the files that contain the text, in the form MODULE@VERSION FILE.
 type notices map[string][]string
 
 // addGo adds the license of Go, because every program contains Go's standard library.
@@ -128,7 +129,7 @@ func (n notices) addGo() error {
 	return nil
 }
 
-// add adds a module's licenses and notices. If there are none, it returns an error.
+// add adds a module's licenses and notices. If the module has none, add returns an error.
 func (n notices) add(name string, files fs.FS) error {
 	isNotice := regexp.MustCompile(`(?i)^([\w-]+[-_.])?((un)?licen[cs]es?|copying|notice|copyright)([-_.][\w.-]+)?$`)
 	isCode := regexp.MustCompile(`(?i)\.(go|s|c|h|sh|py|js|ts|tpl|tmpl|ya?ml|json|toml)$`)
@@ -154,7 +155,7 @@ func (n notices) add(name string, files fs.FS) error {
 	return err
 }
 
-// String returns each text once, below the names of the files that contain it.
+// String returns each text once, below the names of the files that contain the text.
 func (n notices) String() string {
 	all := strings.Builder{}
 	all.WriteString("The licenses and notices of Go and of the linked modules.\n" +

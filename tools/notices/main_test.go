@@ -60,7 +60,7 @@ func TestRun_failures(t *testing.T) {
 }
 
 // TestNotices_add checks that a string in several files is printed once, below the names of the files. It also checks that code and test
-// data are not notices.
+// data are not printed as notices.
 func TestNotices_add(t *testing.T) {
 	files := func(names ...string) fstest.MapFS {
 		all := fstest.MapFS{}

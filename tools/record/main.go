@@ -1,4 +1,4 @@
-// Record runs a command, and draws its output as an animated picture. The picture shows the lines of the real run with their real timing.
+// Record runs a command, and draws its output as an animated picture. The picture shows the lines from the real run with their real timing.
 //
 // usage: record FILE COMMAND [ARGUMENT...]
 package main
@@ -34,7 +34,7 @@ func run(out io.Writer, arguments []string) error {
 	return os.WriteFile(arguments[0], []byte(picture(lines)), 0o600)
 }
 
-// line is a line of output, with the time when it was printed.
+// line is a line of output with the time when the command printed the line.
 type line struct {
 	text string
 	at   time.Duration
@@ -42,7 +42,7 @@ type line struct {
 
 // record runs a command, copies its output, and returns its lines.
 func record(out io.Writer, command []string) ([]line, error) {
-	interrupted := make(chan os.Signal, 1) // the command gets the signal, too, and ends
+	interrupted := make(chan os.Signal, 1) // the command also gets the signal, and ends
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupted)
 	read, write, err := os.Pipe()
@@ -69,6 +69,6 @@ func record(out io.Writer, command []string) ([]line, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	_ = read.Close() // a command that is still writing ends
+	_ = read.Close() // if the command is still writing, this stops it
 	return lines, errors.Join(err, process.Wait())
 }

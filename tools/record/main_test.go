@@ -37,8 +37,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRecord_longLines checks that lines that are longer than a buffer are recorded in full, and that closing the terminal ends the
-// command.
+// TestRecord_longLines checks that a line is recorded in full even if it does not fit in a buffer. It also checks that the command ends if
+// the terminal is closed.
 func TestRecord_longLines(t *testing.T) {
 	lines, err := record(io.Discard, []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"})
 	if err != nil || len(lines) != 2 || len(lines[0].text) != 300000 || lines[1].text != "end" {

@@ -11,11 +11,11 @@ const (
 	columns, rows      = 100, 28          // of the terminal
 	columnWidth        = 8.4              // in a 14-pixel monospaced font
 	lineHeight, margin = 19, 16           // in pixels
-	longestPause       = 2 * time.Second  // a longer wait takes this long in the picture
-	shownAtTheEnd      = 15 * time.Second // before the picture starts again
+	longestPause       = 2 * time.Second  // the picture shortens longer pauses to this duration
+	shownAtTheEnd      = 15 * time.Second // how long the picture waits before it starts again
 )
 
-// picture draws lines as a scrolling terminal, in SVG, without scripts. It shortens only long pauses.
+// picture draws lines as a scrolling terminal in an SVG image without scripts. It shortens only long pauses.
 func picture(lines []line) string {
 	lines = wrapped(lines)
 	times, total := shortened(lines)
@@ -43,11 +43,11 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 `, width, height, width, height, offset(len(lines)), total.Seconds(), steps.String(), margin, margin, width-2*margin, rows*lineHeight, text.String())
 }
 
-// offset returns the vertical position of the lines after the given number of lines has been printed. The last printed line is in the last
-// row.
+// offset returns the vertical position of all lines after the given number of lines has been printed. The position moves the last printed
+// line to the last row.
 func offset(printed int) int { return (rows-printed)*lineHeight - lineHeight/4 }
 
-// shortened returns when each line appears in the picture, and how long the picture takes.
+// shortened returns the time when each line appears in the picture, and the duration of the picture.
 func shortened(lines []line) ([]time.Duration, time.Duration) {
 	var times []time.Duration
 	var now, before time.Duration
@@ -59,7 +59,7 @@ func shortened(lines []line) ([]time.Duration, time.Duration) {
 	return times, now + shownAtTheEnd
 }
 
-// wrapped breaks lines that are longer than a row, as a terminal does.
+// wrapped breaks lines that are too long for a row, as a terminal does.
 func wrapped(lines []line) []line {
 	var all []line
 	for _, l := range lines {
@@ -73,7 +73,7 @@ func wrapped(lines []line) []line {
 	return all
 }
 
-// class marks the lines that start a step of the demo, and the commands that it shows.
+// class returns an attribute that highlights the lines that start a step of the demo, and the commands that the demo shows.
 func class(text string) string {
 	switch {
 	case strings.HasPrefix(text, "=== "), strings.HasPrefix(text, "--- "):
@@ -86,6 +86,6 @@ func class(text string) string {
 
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder returns no error
+	_ = xml.EscapeText(&b, []byte(text)) // writing to a Builder never fails
 	return b.String()
 }

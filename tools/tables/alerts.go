@@ -10,7 +10,7 @@ import (
 
 const alertsBegin, alertsEnd = "<!-- made by make generate from internal/monitoring/alerts.yaml -->\n", "<!-- end alerts -->"
 
-// withAlerts sets the table of alerts.
+// withAlerts updates the table of alerts in a file.
 func withAlerts(file, alerts string) (string, error) {
 	var read struct {
 		Groups []struct {
@@ -35,7 +35,7 @@ func withAlerts(file, alerts string) (string, error) {
 	return replaced(file, place, func(string) string { return alertsBegin + table + alertsEnd })
 }
 
-// condition returns the comparison in an expression, without the job and the labels that the expression aggregates by.
+// condition returns the comparison in an expression. It omits the job and the labels by which the expression aggregates.
 func condition(expression string) string {
 	expression = strings.ReplaceAll(regexp.MustCompile(`job="[^"]*"(, )?`).ReplaceAllString(expression, ""), "{}", "")
 	return regexp.MustCompile(`\b(?:sum|max) by \([^)]*\) \((.*)\)( [<=>]+ \d+)$`).ReplaceAllString(expression, "$1$2")

@@ -11,13 +11,13 @@ import (
 
 const panelsBegin, panelsEnd = "<!-- made by make generate from config/grafana/echo-operator.json -->\n", "<!-- end panels -->"
 
-// panel is a panel in the dashboard, or the heading of a row of panels.
+// panel is a dashboard panel, or the heading of a row of panels.
 type panel struct {
 	Title, Type, Description string
 	Targets                  []struct{ Expr string }
 }
 
-// withPanels sets the table of the dashboard's panels.
+// withPanels updates the table of the dashboard's panels in a file.
 func withPanels(file, dashboard string) (string, error) {
 	var read struct{ Panels []panel }
 	if err := json.Unmarshal([]byte(dashboard), &read); err != nil {
@@ -39,7 +39,7 @@ func withPanels(file, dashboard string) (string, error) {
 	return replaced(file, place, func(string) string { return panelsBegin + table + panelsEnd })
 }
 
-// metricsOf returns the metrics that a panel's queries read, as code.
+// metricsOf returns the metrics that a panel's queries read, in Markdown code spans.
 func metricsOf(p panel) []string {
 	labels := regexp.MustCompile(`\bby \([^)]*\)|\{[^}]*\}|\[[^\]]*\]`)
 	names := regexp.MustCompile(`\b[a-z]\w*\b( *\()?`)

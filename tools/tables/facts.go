@@ -12,7 +12,7 @@ import (
 
 const factsEnd = "<!-- end facts -->"
 
-// withFacts sets the tables of facts. Each table follows a comment with the prefixes of its facts.
+// withFacts updates the tables of facts in a file. Each table follows a comment with the prefixes of its facts.
 func withFacts(file string, table []pathcheck.Definition) (string, error) {
 	place := regexp.MustCompile(`(?s)<!-- made by make generate, facts of ([\w. ]+) -->\n.*?` + factsEnd)
 	var prefixes []string
@@ -42,7 +42,8 @@ func withFacts(file string, table []pathcheck.Definition) (string, error) {
 	return edited, errors.Join(empty...)
 }
 
-// factRows returns a table with a row for each meaning. Facts about spoofing have their common words in the heading.
+// factRows returns a table with a row for each meaning. In tables of facts about spoofing, the heading contains the words that all meanings
+// have in common.
 func factRows(facts []pathcheck.Definition) string {
 	heading := "meaning"
 	if spoofable := "whether a client can choose"; !slices.ContainsFunc(facts, func(d pathcheck.Definition) bool {
@@ -68,7 +69,7 @@ func factRows(facts []pathcheck.Definition) string {
 	return rows.String()
 }
 
-// longestPrefix returns the longest prefix that is the whole name or the part of the name before a dot.
+// longestPrefix returns the longest prefix that matches the whole name or the part of the name before a dot.
 func longestPrefix(name string, prefixes []string) (longest string) {
 	for _, prefix := range prefixes {
 		if (name == prefix || strings.HasPrefix(name, prefix+".")) && len(prefix) > len(longest) {

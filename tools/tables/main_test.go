@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// TestEdits_filesAreCurrent checks that the generated files are current. Tests in other packages that read these files rely on that.
+// TestEdits_filesAreCurrent checks that the generated files are current. Tests in other packages that read these files rely on this check.
 func TestEdits_filesAreCurrent(t *testing.T) {
 	for name, edit := range edits(root) {
 		before := read(t, name)
@@ -40,7 +40,7 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
-// TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds of objects that an Echo has.
+// TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds of objects that an Echo can have.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {
@@ -75,7 +75,7 @@ func TestWithResources(t *testing.T) {
 
 func TestEdits_withoutAPlace(t *testing.T) {
 	for name, edit := range edits(root) {
-		if strings.Contains(name, "zz_generated.") { // they are generated as a whole
+		if strings.Contains(name, "zz_generated.") { // these files are completely generated
 			continue
 		}
 		if _, err := edit("other"); !errors.Is(err, errNoPlace) {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// now is the day of the decisions, at noon.
+// now is noon on the day of the decisions.
 func now() time.Time {
 	return time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC)
 }
 
-// found returns the scan of a program with one finding.
+// found returns a scan of a program with one finding.
 func found(name, id string, effect effect) scan {
 	found := finding{id: id, module: "golang.org/x/net", version: "v0.57.0", fixed: "v0.62.0", symbol: "http2.Serve", effect: effect}
 	return scan{name: name, own: name != "opm", findings: []finding{found}}
@@ -28,7 +28,7 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		scans      []scan
 		exceptions []exception
-		want       []string // texts that the problems contain
+		want       []string // texts that the problems must contain
 	}{
 		"nothing is found": {[]scan{clean}, nil, nil},
 		"an old x/net that our code reaches": {

@@ -30,8 +30,8 @@ type document struct {
 	Statements []statement `json:"statements"`
 }
 
-// openVEX returns the document that explains why the excepted vulnerabilities do not affect the catalog's image. Only that image contains
-// other projects' programs. No vulnerability in the project's own programs is excepted.
+// openVEX returns a document that explains why vulnerabilities with an exception do not affect the catalog's image. Only the catalog's
+// image contains other projects' programs. There are no exceptions for vulnerabilities in the project's own programs.
 func openVEX(exceptions []exception, version, created string) ([]byte, error) {
 	const image = "pkg:oci/echo-operator-catalog?repository_url=quay.io/echo-operator/echo-operator-catalog&tag="
 	statements := []statement{} // not null

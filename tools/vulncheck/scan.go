@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// scan holds govulncheck's findings in programs.
+// scan contains govulncheck's findings in programs.
 type scan struct {
 	name     string
-	own      bool      // whether the programs are the project's
-	database time.Time // when it was modified
+	own      bool      // whether the programs belong to the project
+	database time.Time // when the database was last modified
 	findings []finding // the most important finding for each ID, ordered by ID
 }
 
-// finding is a vulnerability in a package that programs contain.
+// finding is a vulnerability in a package that the scanned programs contain.
 type finding struct {
 	id      string
 	module  string
 	version string
-	fixed   string // empty: in no version
+	fixed   string // empty if no version contains a fix
 	symbol  string
-	caller  string // in source code: the first caller
+	caller  string // the first caller, if govulncheck scanned source code
 	effect  effect
 }
 
-// effect is the effect that a vulnerability can have on programs.
+// effect describes to what extent a vulnerability can affect programs.
 type effect int
 
 const (
-	imported effect = iota // the programs contain the package, but not its vulnerable part
-	linked                 // the programs contain the symbol, but whether they call it is unknown
-	reached                // the code calls the symbol
+	imported effect = iota // the programs contain the package, but not the vulnerable part
+	linked                 // the programs contain the symbol, but may not call it
+	reached                // the code calls the vulnerable symbol
 )
 
 func (effect effect) String() string {
@@ -59,7 +59,7 @@ type message struct {
 	}
 }
 
-// frame is a call. The first frame of a trace is in the vulnerable module. The last frame is where the calls begin.
+// frame is a call in a trace. The first frame of a trace is in the vulnerable module. The last frame is the beginning of the call chain.
 type frame struct {
 	Module, Version, Package, Function, Receiver string
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// report is govulncheck's output for code that calls a vulnerable function in an old x/net, and imports another vulnerable package.
+// report is govulncheck's output for code that calls a vulnerable function in an old version of x/net, and imports another vulnerable
+// package.
 const report = `{"config":{"protocol_version":"v1.0.0","db_last_modified":"2026-11-05T23:49:57Z","scan_level":"symbol","scan_mode":"%s"}}
 {"progress":{"message":"Checking the code against the vulnerabilities..."}}
 {"osv":{"id":"GO-2","modified":"2026-11-05T23:49:57Z","details":"","affected":[]}}

@@ -84,7 +84,7 @@ func Section(page, heading string) []Fence {
 // Step is a script and the output that the page shows for the script. The output may be empty.
 type Step struct{ Commands, Output string }
 
-// Steps returns the commands in fences that are not marked as not run. Each step includes the output that the session or the next fence
+// Steps returns the commands in all fences without a "not run" mark. Each step includes the output that the session or the next fence
 // shows.
 func Steps(all []Fence) []Step {
 	var steps []Step

@@ -1,6 +1,6 @@
-// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name that it is called by selects the program.
+// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name under which the binary is called selects the program.
 //
-// One binary is linked faster than several, because the programs share most packages. The other programs of Kubernetes are in a separate
+// Because the programs share most packages, linking one binary is faster than linking several. Kubernetes' other programs are in a separate
 // binary, because integration tests do not need them.
 package main
 
@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata" // for the time zones of CronJobs
+	_ "time/tzdata" // required for CronJob time zones
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
@@ -38,7 +38,7 @@ func main() {
 
 // runKubectl is the main function of kubectl.
 func runKubectl() {
-	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream; invalid flags are reported later
+	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream does; kubectl reports invalid flags later
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

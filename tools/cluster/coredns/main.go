@@ -1,4 +1,4 @@
-// coredns is CoreDNS with only the plugins in the Corefile of the test cluster, because all plugins would triple the build time.
+// coredns is CoreDNS with only the plugins that the test cluster's Corefile uses. Including all plugins would triple the build time.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	// This is the order in which plugins handle a query.
+	// Plugins handle a query in the order of this list.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "hosts", "template", "kubernetes"}
 	coremain.Run()
 }

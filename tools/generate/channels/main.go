@@ -1,4 +1,4 @@
-// channels reads and changes the catalog's channels. Each channel is a document in config/catalog/channels.yaml.
+// channels reads and changes the catalog's channels. In config/catalog/channels.yaml, each channel is a separate YAML document.
 //
 // usage: channels of FILE VERSION                    print the channels that contain a version, one per line
 //
@@ -23,7 +23,7 @@ import (
 
 const (
 	pkg = "echo-operator"
-	// oldest is lower than all versions, so that each version can be upgraded directly to a newer one.
+	// oldest begins a version range that includes all earlier versions, so that each version can be upgraded directly to a newer version.
 	oldest = ">=0.0.1 <"
 )
 
@@ -60,7 +60,7 @@ func run(arguments []string) error {
 	return fmt.Errorf("unknown command %q, or wrong number of arguments", command)
 }
 
-// channel is a channel in the catalog. Its head is its last entry.
+// channel is a channel in the catalog. The last entry is the channel's head.
 type channel struct {
 	Schema  string  `yaml:"schema"`
 	Package string  `yaml:"package"`
@@ -83,7 +83,7 @@ func (c channel) find(version string) int {
 	return slices.IndexFunc(c.Entries, func(e entry) bool { return e.Name == bundleName(version) })
 }
 
-// having returns the channels that contain a version.
+// having returns the channels that contain the given version.
 func having(all []channel, version string) []channel {
 	return slices.DeleteFunc(slices.Clone(all), func(c channel) bool { return c.find(version) < 0 })
 }
@@ -124,7 +124,7 @@ func (c *channel) add(version string) {
 	c.Entries = append(c.Entries, next)
 }
 
-// releaseConfig is the release-config.yaml file of operator-pipelines. See
+// releaseConfig is the content of a release-config.yaml file for operator-pipelines. See
 // https://redhat-openshift-ecosystem.github.io/operator-pipelines/users/fbc_autorelease/.
 type releaseConfig struct {
 	CatalogTemplates []templateUpdate `yaml:"catalog_templates"`
@@ -171,7 +171,7 @@ func read(file string) ([]channel, error) {
 	return all, nil
 }
 
-// write writes the channels, and preserves the comment before the first document.
+// write writes the channels and preserves the comment before the first document.
 func write(file string, all []channel) error {
 	before, err := os.ReadFile(file)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// twoChannels contains a comment, which stays, and a version that only one channel has.
+// twoChannels contains a comment, which the program must preserve, and a version that only one channel contains.
 const twoChannels = `# The channels.
 ---
 schema: olm.channel
@@ -59,7 +59,7 @@ entries:
   skipRange: '>=0.0.1 <0.1.0'
 `
 
-// channels writes a file with channels and returns its path.
+// channels writes channels to a file and returns the file's path.
 func channels(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "channels.yaml")
@@ -69,7 +69,7 @@ func channels(t *testing.T, content string) string {
 	return file
 }
 
-// printed runs the program and returns its output.
+// printed runs the program and returns what it prints.
 func printed(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -1,9 +1,9 @@
 // children-schema prints the part of a server-side apply schema that describes some types and the types that they refer to. Reading the
-// schema of all types would cost the operator 0.1 s at each start, and 10 MB of memory permanently.
+// schema of all types would slow down each start of the operator by 0.1 s, and permanently occupy 10 MB of memory.
 //
 // usage: children-schema FILE TYPE...
 //
-// FILE is applyconfigurations/internal/internal.go from client-go, or the same file from another module. A TYPE has a form like
+// FILE is applyconfigurations/internal/internal.go from client-go, or the corresponding file from another module. A TYPE has a form like
 // io.k8s.api.apps.v1.Deployment.
 package main
 
@@ -42,7 +42,7 @@ func run(arguments []string) error {
 	return err
 }
 
-// schemaIn returns the schema that a Go file contains as a string.
+// schemaIn returns the schema that a Go file contains as a string constant.
 func schemaIn(path string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func schemaIn(path string) (string, error) {
 	return strconv.Unquote(longest)
 }
 
-// partOf returns the named types in a schema and the types that they refer to, in the schema's order.
+// partOf returns the part of a schema that describes the named types and the types that they refer to. It preserves the order of the types.
 func partOf(schema string, names []string) (string, error) {
 	document, err := yaml.Parse(schema)
 	if err != nil {
@@ -89,7 +89,7 @@ func partOf(schema string, names []string) (string, error) {
 	return result.String()
 }
 
-// neededBy returns the names of the given types and of all types that they refer to.
+// neededBy returns the names of the given types and all types that they refer to.
 func neededBy(names []string, types []*yaml.RNode) (map[string]bool, error) {
 	all, needed := map[string]*yaml.RNode{}, map[string]bool{}
 	for _, each := range types {
@@ -112,7 +112,7 @@ func neededBy(names []string, types []*yaml.RNode) (map[string]bool, error) {
 
 func nameOf(node *yaml.RNode) string { return yaml.GetValue(node.Field("name").Value) }
 
-// references returns the names of the types that a node refers to.
+// references returns the names of all types that a node in the schema refers to.
 func references(node *yaml.Node) []string {
 	var names []string
 	for i, child := range node.Content {

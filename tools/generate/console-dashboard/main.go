@@ -52,7 +52,7 @@ func run(out io.Writer, arguments []string) error {
 	return print(out, strings.TrimSuffix(file, filepath.Ext(file)), file, string(converted)+"\n")
 }
 
-// convert gives a panel the type and the fields that the console reads.
+// convert sets the type and the fields of a panel to those that the console reads.
 func convert(panel map[string]any) {
 	unit := unitOf(panel)
 	switch panel["type"] {
@@ -69,7 +69,7 @@ func convert(panel map[string]any) {
 			map[string]any{"pattern": "Time", "type": "hidden"},
 		}
 	}
-	delete(panel, "datasource") // the console has one Prometheus
+	delete(panel, "datasource") // the console uses only one Prometheus
 	targets, _ := panel["targets"].([]any)
 	for _, target := range targets {
 		if target, ok := target.(map[string]any); ok {
@@ -78,7 +78,7 @@ func convert(panel map[string]any) {
 	}
 }
 
-// unitOf returns the unit of a panel's values. Without a unit, the values are plain numbers.
+// unitOf returns the unit of a panel's values. If the panel specifies no unit, the values are plain numbers.
 func unitOf(panel map[string]any) string {
 	config, _ := panel["fieldConfig"].(map[string]any)
 	defaults, _ := config["defaults"].(map[string]any)
@@ -88,7 +88,7 @@ func unitOf(panel map[string]any) string {
 	return "none"
 }
 
-// print writes the ConfigMap. The console finds the ConfigMap by its namespace and label.
+// print writes the ConfigMap as YAML. The console selects dashboard ConfigMaps by namespace and label.
 func print(out io.Writer, name, file, content string) error {
 	text, err := yaml.MarshalWithOptions(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",

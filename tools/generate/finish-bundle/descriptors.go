@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// describe completes the descriptions of the owned kinds: it sorts their resources and inserts more spec descriptors. It also turns
-// descriptions that begin with the name of the field, as in Go's documentation, into help texts, which use the console's names for other
-// fields.
+// describe completes the descriptions of the owned kinds. It sorts their resources and inserts additional spec descriptors. It also
+// converts descriptions that start with the field's name, as in Go documentation, to help texts. Help texts refer to other fields by the
+// names that the console shows.
 func describe(csv, more *yaml.RNode) error {
 	owned, err := csv.Pipe(yaml.Lookup("spec", "customresourcedefinitions", "owned"))
 	if err != nil || owned == nil {
@@ -37,7 +37,7 @@ func describe(csv, more *yaml.RNode) error {
 	})
 }
 
-// addNames adds the names that texts use for the fields in the console, keyed by the fields' paths.
+// addNames adds the names by which texts refer to fields in the console. The keys are the fields' paths.
 func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format string) {
 	for _, node := range descriptors.YNode().Content {
 		one := yaml.NewRNode(node)
@@ -47,8 +47,8 @@ func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format s
 	}
 }
 
-// sortResources sorts owners before the objects that they own. The OpenShift console follows owners in the order of the list, and does not
-// show a Pod if it has not yet seen the Pod's ReplicaSet or Job.
+// sortResources sorts owners before the objects that they own. The OpenShift console looks for owned objects in the order of the list. It
+// does not show a Pod if it has not yet found the Pod's ReplicaSet or Job.
 func sortResources(resources *yaml.RNode) {
 	owners := []string{"Deployment", "ReplicaSet", "CronJob", "Job", "Pod"}
 	rank := func(node *yaml.Node) int {
@@ -60,7 +60,7 @@ func sortResources(resources *yaml.RNode) {
 	slices.SortStableFunc(resources.YNode().Content, func(a, b *yaml.Node) int { return rank(a) - rank(b) })
 }
 
-// insert inserts a descriptor after the last descriptor in the same list, or in a list within that list.
+// insert inserts a descriptor after the last descriptor for a field in the same list or in a nested list.
 func insert(descriptors, one *yaml.RNode) error {
 	path := textOf(one, "path")
 	list := path[:max(0, strings.LastIndexByte(path, '['))]
@@ -83,14 +83,15 @@ func makeReadable(descriptor *yaml.RNode, names map[string]string) error {
 	return err
 }
 
-// withNames replaces field paths, and the names of fields in the same group, with the names that the console shows. A word without a
-// capital letter is treated as English.
+// withNames replaces field paths and the names of fields in the same group with the names that the console shows. A word with neither a dot
+// nor a capital letter is not treated as a field name.
 func withNames(text, group string, names map[string]string) string {
 	field := regexp.MustCompile(`\b[a-z]+(\.[a-z]\w*)+|\b[a-z]+[A-Z]\w*`)
 	return field.ReplaceAllStringFunc(text, func(found string) string { return cmp.Or(names[group+found], names[found], found) })
 }
 
-// readable returns a field's description without its name and verb: "replicas is the number of pods." becomes "The number of pods."
+// readable returns a field's description without the field's name and the verb: "replicas is the number of pods." becomes "The number of
+// pods."
 func readable(field, description string) string {
 	text, found := strings.CutPrefix(description, field+" ")
 	if !found {

@@ -3,9 +3,10 @@
 // usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT [MUST_GATHER]      (in the root of the project)
 //
 // CSV is the bundle's ClusterServiceVersion, and BASE is the ClusterServiceVersion from which it was generated. finish-bundle adds to CSV
-// the creation date of BASE, the icon in the SVG file ICON, the spec descriptors in the YAML file DESCRIPTORS, help texts, and a status for
-// each example but the first. OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle supports. finish-bundle writes this
-// version to bundle/metadata/annotations.yaml and bundle.Dockerfile. MUST_GATHER is an image that mirrors need although no pod runs it.
+// the creation date of BASE, the icon in the SVG file ICON, and the spec descriptors in the YAML file DESCRIPTORS. It also adds help texts,
+// and a status for each example except the first. OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle supports.
+// finish-bundle writes the value of OPENSHIFT to bundle/metadata/annotations.yaml and bundle.Dockerfile. MUST_GATHER is an image that
+// mirrors must copy although no pod runs it.
 package main
 
 import (
@@ -82,14 +83,14 @@ func finishCSV(csv, base, icon, descriptors string) error {
 		yaml.FilterFunc(described), yaml.FilterFunc(addStatuses))
 }
 
-// addRelatedImage adds an image to the images that mirrors copy.
+// addRelatedImage adds an image to the list of images that mirrors copy.
 func addRelatedImage(name, image string) yaml.Filter {
-	item := yaml.MustParse("image: " + image + "\nname: " + name + "\n") // a map in Go has no order
+	item := yaml.MustParse("image: " + image + "\nname: " + name + "\n") // Go maps have no order
 	return yaml.Tee(yaml.Lookup("spec", "relatedImages"), yaml.Append(item.YNode()))
 }
 
-// addStatuses adds the status of a Ready Echo to each example but the first, as scorecard suggests. The OpenShift console shows and posts
-// the first example unchanged.
+// addStatuses adds the status of a Ready Echo to each example except the first, as scorecard suggests. The OpenShift console shows and
+// posts the first example without changes.
 func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
 	const annotation = "alm-examples"
 	written := csv.GetAnnotations()[annotation]

@@ -30,7 +30,7 @@ const examples = `[
   }
 ]`
 
-// finished are the examples with a status, except for the first.
+// finished contains the examples after the program has added a status to all but the first.
 const finished = `[
   {
     "apiVersion": "example.com/v1",
@@ -66,7 +66,8 @@ func csvWith(examples string) string {
 const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  " +
 	"displayName: not this\n"
 
-// project enters a directory with all files that the program reads. Some files are replaced, or removed if their replacement is empty.
+// project changes to a directory that contains all files that the program reads. The given files replace these files. If a replacement is
+// empty, the file is removed.
 func project(t *testing.T, replaced map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -2,16 +2,18 @@
 //
 // usage: finish-crd FILE [-]FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
-// finish-crd adds the object's name to the schema, so that a rule can report the name as the invalid field. Below the FIELDs, which have
-// Kubernetes types, it removes descriptions and defaults. Descriptions change with each Kubernetes release, and make up most of the file.
-// OLM v1 rejects upgrades that change the description of an existing field. Defaults belong to objects that do not exist. A form that sends
-// the defaults, as the OpenShift console does, requests a reference to nothing. The descriptions of the FIELDs themselves stay. A FIELD
-// after "-" is removed, because it needs another pod field that an Echo does not have. No pod with that field could be created.
+// finish-crd adds the object's name to the schema, so that a rule can report the name as the invalid field. The FIELDs have Kubernetes
+// types, and finish-crd removes descriptions and defaults below them. Descriptions change with each Kubernetes release and make up most of
+// the file. OLM v1 rejects upgrades that change the description of an existing field. The defaults are for fields in nested objects that do
+// not exist by default. A form that submits these defaults, as the OpenShift console's form does, requests a reference to nothing. It
+// preserves the descriptions of the FIELDs themselves. If a FIELD follows "-", finish-crd removes the field, because the field requires
+// another pod field that an Echo does not have. Kubernetes would reject each pod with that field.
 //
-// The generated pattern for a quantity accepts exponents that resource.Quantity cannot read, or that take minutes to read. One such object
-// would stop the operator in all namespaces, because a list that contains the object cannot be decoded. Below the FIELDs, finish-crd
-// replaces the pattern with one that accepts only quantities that resource.Quantity can read. A number with more than 32 bits, which
-// Kubernetes 1.30 accepts despite the format int32, would have the same effect. finish-crd therefore adds bounds to such fields.
+// The generated pattern for quantities accepts exponents that resource.Quantity cannot parse, or takes minutes to parse. One object with
+// such a quantity would stop the operator in all namespaces, because no list that contains the object can be decoded. Below the FIELDs,
+// finish-crd replaces the pattern with a pattern that accepts only quantities that resource.Quantity can parse quickly. Kubernetes 1.30
+// also accepts numbers with more than 32 bits despite the format int32. Such a number would also stop the operator. finish-crd therefore
+// adds bounds to such fields.
 package main
 
 import (
@@ -96,7 +98,7 @@ func remove(version *yaml.RNode, field string) error {
 	return properties.PipeE(yaml.Clear(path[len(path)-1]))
 }
 
-// pathOf returns the path of a field's schema in a version. A name with the suffix "[]" is a list.
+// pathOf returns the path of a field's schema in a CustomResourceDefinition version. A name with the suffix "[]" is a list.
 func pathOf(field string) []string {
 	path := []string{"schema", "openAPIV3Schema"}
 	for name := range strings.SplitSeq(field, ".") {
@@ -109,11 +111,11 @@ func pathOf(field string) []string {
 	return path
 }
 
-// quantity is the pattern that matches all texts that resource.Quantity reads quickly.
+// quantity is the pattern that matches all strings that resource.Quantity can parse quickly.
 const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
 
-// strip removes all descriptions and defaults in a schema. If names is true, node maps names to schemas, and "description" can be one of
-// the names.
+// strip removes all descriptions and defaults in a schema. If names is true, node maps field names to schemas, and "description" can be one
+// of these names.
 func strip(node *yaml.Node, names bool) {
 	switch node.Kind {
 	case yaml.SequenceNode:
@@ -139,7 +141,7 @@ func strip(node *yaml.Node, names bool) {
 	}
 }
 
-// missingBounds returns the bounds for a 32-bit number. It returns none for other schemas, and for schemas that have bounds.
+// missingBounds returns the bounds for a 32-bit number. For other schemas, and for schemas that already have bounds, it returns none.
 func missingBounds(schema []*yaml.Node) []*yaml.Node {
 	found := map[string]string{}
 	for i := 0; i < len(schema); i += 2 {
@@ -152,7 +154,8 @@ func missingBounds(schema []*yaml.Node) []*yaml.Node {
 		yaml.NewStringRNode("minimum").YNode(), yaml.NewScalarRNode("-2147483648").YNode()}
 }
 
-// isQuantity reports whether a schema describes a quantity, the only Kubernetes type that is a number or a string with a pattern.
+// isQuantity reports whether a schema describes a quantity. Quantity is the only Kubernetes type that accepts a number or a string with a
+// pattern.
 func isQuantity(schema *yaml.Node) bool {
 	for i := 0; i < len(schema.Content); i += 2 {
 		if schema.Content[i].Value == "x-kubernetes-int-or-string" {

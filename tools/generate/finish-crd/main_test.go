@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// crd wraps the properties of a spec, which are indented by two spaces, in a CustomResourceDefinition.
+// crd returns a CustomResourceDefinition with the given spec properties, which must be indented by two spaces.
 func crd(properties string) string {
 	head := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  versions:\n"
 	version := "  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: the kind\n        properties:\n" +

@@ -1,5 +1,5 @@
 // olmv1-installer prints only the objects that allow OLM v1 to install and upgrade a bundle: a namespace, a ServiceAccount, and its roles.
-// OLM v1 acts with the permissions of that ServiceAccount. The ServiceAccount must hold each permission that it grants to the operator.
+// OLM v1 uses the permissions of that ServiceAccount. The ServiceAccount must hold each permission that it grants to the operator.
 //
 // usage: olmv1-installer BUNDLE EXTENSION NAMESPACE
 //
@@ -49,7 +49,7 @@ func run(out io.Writer, bundle, extension, namespace string) error {
 	return nil
 }
 
-// rule is a PolicyRule in Kubernetes' RBAC API.
+// rule is a PolicyRule from Kubernetes' RBAC API.
 type rule struct {
 	APIGroups       []string `yaml:"apiGroups,omitempty"`
 	Resources       []string `yaml:"resources,omitempty"`
@@ -58,12 +58,12 @@ type rule struct {
 	Verbs           []string `yaml:"verbs"`
 }
 
-// granted holds the rules in one role.
+// granted contains the rules that one role grants.
 type granted struct {
 	Rules []rule `yaml:"rules"`
 }
 
-// manifest is the relevant part of an object in a bundle.
+// manifest contains the relevant fields of an object in a bundle.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -90,8 +90,8 @@ type manifest struct {
 
 // content describes the objects that OLM v1 creates for a bundle.
 type content struct {
-	rules []rule              // that OLM grants
-	names map[string][]string // object names by kind
+	rules []rule              // rules that OLM grants
+	names map[string][]string // names of objects by kind
 }
 
 // read reads a bundle's manifests.
@@ -118,7 +118,8 @@ func read(folder string) (content, error) {
 	return c, nil
 }
 
-// add adds a manifest. OLM creates other objects from a ClusterServiceVersion.
+// add adds a manifest. It does not add the name of a ClusterServiceVersion, because OLM does not create the ClusterServiceVersion but other
+// objects from it.
 func (c *content) add(m manifest) {
 	c.rules = append(c.rules, m.Rules...)
 	if m.Kind != "ClusterServiceVersion" {
@@ -140,8 +141,8 @@ func (c content) objects(extension, namespace string) []any {
 	cluster := []rule{{APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"clusterextensions/finalizers"},
 		ResourceNames: []string{extension}, Verbs: []string{"update"}}}
 	cluster = append(cluster, manage("apiextensions.k8s.io", "CustomResourceDefinition", c.names["CustomResourceDefinition"])...)
-	// OLM generates role names from a hash that changes with each version. The API server rejects a role with more permissions than the
-	// installer has.
+	// OLM generates role names that contain a hash, which changes with each version. The API server rejects roles that grant more permissions
+	// than the installer has.
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
@@ -151,7 +152,7 @@ func (c content) objects(extension, namespace string) []any {
 	for _, kind := range []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"} {
 		group := map[string]string{"Deployment": "apps", "PodDisruptionBudget": "policy"}[kind]
 		inside = append(inside, manage(group, kind, c.names[kind])...)
-		// OLM watches the kinds of the objects that it created, in all namespaces.
+		// OLM watches the kinds of the objects that it has created, in all namespaces.
 		cluster = append(cluster,
 			rule{APIGroups: []string{group}, Resources: []string{strings.ToLower(kind) + "s"}, Verbs: []string{"list", "watch"}})
 	}
@@ -167,8 +168,9 @@ func (c content) objects(extension, namespace string) []any {
 
 const rbac = "rbac.authorization.k8s.io/v1"
 
-// manage returns the rules for creating, changing and deleting objects, limited to the given names if there are any. When the API server
-// authorizes a creation, the object does not have a name yet.
+// manage returns the rules that allow creating, changing and deleting objects. If names are given, getting, changing and deleting objects
+// is limited to these names. Creation cannot be limited to names, because the API server does not know the object's name when it authorizes
+// the request.
 func manage(group, kind string, names []string) []rule {
 	groups, resources := []string{group}, []string{strings.ToLower(kind) + "s"}
 	if len(names) == 0 {
@@ -180,7 +182,7 @@ func manage(group, kind string, names []string) []rule {
 	}
 }
 
-// binding returns the fields of a binding between a role and the installer with the same name.
+// binding returns the fields of a binding that binds a role to the installer with the same name.
 func binding(kind, installer, namespace string) map[string]any {
 	return map[string]any{
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": installer},
@@ -188,7 +190,7 @@ func binding(kind, installer, namespace string) map[string]any {
 	}
 }
 
-// object returns an object with additional fields besides its name.
+// object returns an object with a name and the given additional fields.
 func object(version, kind, namespace, name string, fields map[string]any) map[string]any {
 	metadata := map[string]any{"name": name}
 	if namespace != "" {

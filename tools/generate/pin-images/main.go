@@ -2,8 +2,8 @@
 //
 // usage: pin-images DIGESTS FILE...
 //
-// Each line of DIGESTS contains an image name with a tag and the same name with a digest, separated by a space. If DIGESTS does not exist,
-// as between releases, pin-images changes no files.
+// Each line in DIGESTS contains an image name with a tag and the same name with a digest, separated by a space. If DIGESTS does not exist,
+// as is the case between releases, pin-images does not change any files.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// write writes a file and returns its path.
+// write writes a file and returns the file's path.
 func write(t *testing.T, name, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -51,7 +51,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestBetweenReleases checks that files keep the tags if there are no digests.
+// TestBetweenReleases checks that image tags stay unchanged if there are no digests.
 func TestBetweenReleases(t *testing.T) {
 	file := write(t, "csv.yaml", "quay.io/a/operator:v1")
 	if err := run(filepath.Join(t.TempDir(), "absent"), []string{file, "absent"}); err != nil ||

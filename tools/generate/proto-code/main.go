@@ -2,7 +2,7 @@
 //
 // usage: proto-code SOURCE TARGET PLUGIN[=PARAMETERS]...
 //
-// SOURCE is a directory with .proto files, and TARGET is the directory that the names of the generated files are relative to.
+// SOURCE is a directory with .proto files. The names of the generated files are relative to the directory TARGET.
 package main
 
 import (
@@ -50,7 +50,8 @@ func run(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// compile compiles the .proto files in a directory. They must not import other files, because newRequest does not add those to the request.
+// compile compiles the .proto files in a directory. The files must not import other files, because newRequest does not add imported files
+// to the request.
 func compile(ctx context.Context, folder string) (linker.Files, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.proto"))
 	if err != nil {
@@ -67,7 +68,7 @@ func compile(ctx context.Context, folder string) (linker.Files, error) {
 	return compiler.Compile(ctx, names...)
 }
 
-// newRequest returns the request to a plugin.
+// newRequest returns the request that is sent to a plugin.
 func newRequest(files linker.Files, parameters string) *pluginpb.CodeGeneratorRequest {
 	request := &pluginpb.CodeGeneratorRequest{Parameter: new(parameters)}
 	for _, file := range files {

@@ -1,10 +1,10 @@
-// olm-manifests renders the Helm chart in OLM's module, as `helm template` does. It uses only the template engine, which is a small part of
-// Helm.
+// olm-manifests renders the Helm chart from OLM's module, as `helm template` does. It uses only Helm's template engine, which is a small
+// part of Helm.
 //
 // usage: olm-manifests MODULE VERSION DIRECTORY <VALUES
 //
-// MODULE is the directory that contains OLM's module. The CustomResourceDefinitions are written to DIRECTORY/crds, and all other objects to
-// DIRECTORY/templates.
+// MODULE is the directory that contains OLM's module. The program writes the CustomResourceDefinitions to DIRECTORY/crds, and all other
+// objects to DIRECTORY/templates.
 package main
 
 import (
@@ -55,7 +55,8 @@ func run(arguments []string) error {
 	return writeAll(olm, rendered, folder)
 }
 
-// load reads the chart and sets its version. It omits the OperatorHub.io CatalogSource, because the test cluster cannot pull its image.
+// load reads the chart and sets its version. It omits the OperatorHub.io CatalogSource, because the test cluster cannot pull the catalog's
+// image.
 func load(folder, version string) (*chart.Chart, error) {
 	var files []*loader.BufferedFile
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -79,7 +80,7 @@ func load(folder, version string) (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 }
 
-// readValues returns the values in a file, overridden by the values that it reads from in.
+// readValues returns the values from a file. Values from the reader in override the values from the file.
 func readValues(file string, in io.Reader) (chartutil.Values, error) {
 	base, err := chartutil.ReadValuesFile(file)
 	if err != nil {
