@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// On average, the operator loses memories at one of lossRate moments.
+// On average, the operator loses memories at one in lossRate moments.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories at random moments. The zero value does nothing.
@@ -35,7 +35,7 @@ type amnesia struct {
 	losses atomic.Int64
 }
 
-// newAmnesia returns the amnesia of a plan in a scenario.
+// newAmnesia returns the amnesia for running a scenario with a plan.
 func newAmnesia(p plan, c scenario) *amnesia {
 	if p.amnesia == 0 {
 		return &amnesia{}

@@ -109,7 +109,8 @@ func (p plan) String() string {
 }
 
 const (
-	// healthCheck is the time after which an HTTP/2 client closes a silent connection: client-go's ReadIdleTimeout and PingTimeout.
+	// healthCheck is the time after which an HTTP/2 client closes a silent connection. It is the sum of client-go's ReadIdleTimeout and
+	// PingTimeout.
 	healthCheck = 45 * time.Second
 	// endless is longer than any run takes.
 	endless = 1000 * time.Hour

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// kind is a kind that the simulated API server serves.
+// kind describes a kind that the simulated API server serves.
 type kind struct {
 	group, version, kind string
 	// cluster is true if the kind is cluster-scoped.

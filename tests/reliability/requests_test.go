@@ -9,7 +9,7 @@ import (
 
 // TestRequestsOfAnEcho limits how many requests an Echo causes after its creation. Watches and events do not count. Because the operator
 // receives each change separately, there are more reconciles than on a real cluster. The order of some events is random, so a run may need
-// a few requests less than the limit.
+// slightly fewer requests than the limit.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {
 		scenario

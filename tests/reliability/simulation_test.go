@@ -101,8 +101,8 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver sends the operator changes that are not held back and that it has not received yet. It sends only one resource's changes: those
-// of the resource with the oldest change. It reports whether there were any changes.
+// deliver sends the operator changes that are not held back and that it has not received yet. It sends only the changes of the resource
+// that has the oldest change. It reports whether there were any changes.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log
@@ -122,7 +122,7 @@ func (s *simulation) deliver() bool {
 	return oldest != nil
 }
 
-// known returns the number of changes that a resource's new watch includes when the watch starts.
+// known returns how many changes a new watch of a resource already includes when it starts.
 func (s *simulation) known(resource string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -19,7 +19,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// objectKey names an object in the store.
+// objectKey identifies an object in the store.
 type objectKey struct{ resource, namespace, name string }
 
 func (k objectKey) String() string { return k.resource + " " + k.namespace + "/" + k.name }

@@ -142,7 +142,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSingleFaults runs scenarios with each fault at each request. It also runs them with each watch held back from each change on.
+// TestSingleFaults runs scenarios with each fault at each request. It also runs them with each watch held back, starting at each change.
 func TestSingleFaults(t *testing.T) {
 	tried, faults := basics(), slices.Concat(refusals, crashes, losses)
 	if everything() {
@@ -168,7 +168,7 @@ func (w *sweep) report(t *testing.T, faults, scenarios int) {
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags contains the numbers of changes by which a watch lags behind. 0 means that the watch reports no further changes.
+// lags contains the lags that the tests try, in changes. 0 means that the watch reports no further changes.
 var lags = []int{0, 1, 2}
 
 // singles returns the plans with a single fault.

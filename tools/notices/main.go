@@ -1,5 +1,5 @@
 // Notices prints the licenses and notices of the modules that are linked into Go programs. Anyone who distributes the programs must also
-// distribute these texts. Notices reads the list of modules from the programs. It requires only Go, so that Dockerfiles can run it.
+// distribute these texts. Notices reads the list of modules from the programs. Notices requires only Go, so that Dockerfiles can run it.
 //
 // usage: notices DIRECTORY PROGRAM [PROGRAM...]      (DIRECTORY contains the programs' go.mod and go.sum)
 package main

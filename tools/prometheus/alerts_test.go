@@ -27,7 +27,7 @@ import (
 
 const alertTests = "../../internal/monitoring/testdata/alerts_test.yaml"
 
-// alertTest is an item of `tests` in the format of `promtool test rules`.
+// alertTest is an item in `tests`, in the format that `promtool test rules` reads.
 type alertTest struct {
 	Name     string         `yaml:"name"`
 	Interval model.Duration `yaml:"interval"`

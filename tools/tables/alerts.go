@@ -35,7 +35,7 @@ func withAlerts(file, alerts string) (string, error) {
 	return replaced(file, place, func(string) string { return alertsBegin + table + alertsEnd })
 }
 
-// condition returns the comparison in an expression. It omits the job and the labels by which the expression aggregates.
+// condition returns the comparison in an expression. It omits the job label, and the aggregation with its grouping labels.
 func condition(expression string) string {
 	expression = strings.ReplaceAll(regexp.MustCompile(`job="[^"]*"(, )?`).ReplaceAllString(expression, ""), "{}", "")
 	return regexp.MustCompile(`\b(?:sum|max) by \([^)]*\) \((.*)\)( [<=>]+ \d+)$`).ReplaceAllString(expression, "$1$2")

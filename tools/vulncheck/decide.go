@@ -15,13 +15,13 @@ type exception struct {
 	Reason string `json:"reason"`
 	Date   string `json:"date"`  // date of the decision, such as 2026-01-31
 	Until  string `json:"until"` // last day of the exception
-	// Justification is the OpenVEX justification: why the vulnerability does not affect the program.
+	// Justification is the OpenVEX justification, which states why the vulnerability does not affect the program.
 	Justification string `json:"justification"`
 
 	until time.Time
 }
 
-// parseExceptions reads a YAML list. Each exception needs all fields, and each ID has only one exception.
+// parseExceptions reads a YAML list. Each exception must have all fields, and each ID can have only one exception.
 func parseExceptions(content []byte) ([]exception, error) {
 	var exceptions []exception
 	if err := yaml.UnmarshalStrict(content, &exceptions); err != nil {

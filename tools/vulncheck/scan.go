@@ -36,7 +36,7 @@ type effect int
 
 const (
 	imported effect = iota // the programs contain the package, but not the vulnerable part
-	linked                 // the programs contain the symbol, but may not call it
+	linked                 // the programs contain the symbol, but it is unknown whether they call the symbol
 	reached                // the code calls the vulnerable symbol
 )
 

@@ -101,8 +101,8 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 }
 
 // expectNoDependents returns a violation if an Echo was removed while objects created for it still existed. The operator must keep the Echo
-// until those objects are gone. If the operator's view was outdated, it may create objects after the Echo is removed. The garbage collector
-// deletes those objects because their owner does not exist.
+// until those objects are gone. If the operator's cache is outdated, the operator may still create objects after the Echo is removed. The
+// garbage collector deletes those objects because their owner does not exist.
 func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
 		if metav1.GetControllerOfNoCopy(child) == nil {
@@ -132,7 +132,7 @@ func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer strin
 	return nil
 }
 
-// violation is a promise that the operator broke. If the operator breaks the promise in the same way again, the name is the same.
+// violation is a promise that the operator broke. Violations of the same type have the same name.
 type violation struct{ name, details string }
 
 func (v violation) Error() string { return v.name }

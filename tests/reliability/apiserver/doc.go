@@ -9,7 +9,7 @@
 // sets how many walkers run concurrently.
 //
 // TestWatches tampers with one event in the operator's watches in each run of a scenario. The final state must match a run without
-// tampering. If an event is dropped or sent out of order, the operator may not notice until it lists again.
+// tampering. If an event is dropped or sent out of order, the operator might not notice until it lists again.
 //
-// No other controllers run; the tests do their work.
+// No other controllers run. The tests do the work of those controllers.
 package apiserver

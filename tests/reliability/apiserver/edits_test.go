@@ -50,7 +50,7 @@ func added(kind, what, path, item string, kept place) edit {
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
 }
 
-// metadataEdits are edits to the metadata of each kind.
+// metadataEdits returns the edits to the metadata of a kind.
 func metadataEdits(kind string) []edit {
 	merge := func(what, patch string, kept *place) edit {
 		return edit{kind: kind, what: what, patchType: types.MergePatchType, patch: patch, kept: kept}
@@ -203,13 +203,13 @@ func portNameOf(spec map[string]any) string {
 	return cmp.Or(name, "http")
 }
 
-// with limits an edit to Echoes whose spec sets a field.
+// with returns an edit that applies only if the Echo's spec sets a field.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
 }
 
-// unless limits an edit to Echoes whose spec does not set a field.
+// unless returns an edit that applies only if the Echo's spec does not set a field.
 func (e edit) unless(field string) edit {
 	e.excludedBy = field
 	return e

@@ -63,7 +63,7 @@ type watchEvent struct {
 	object runtime.Object
 }
 
-// decode returns a frame's event.
+// decode returns the event in a frame.
 func (c codec) decode(frame []byte) (watchEvent, error) {
 	event := &metav1.WatchEvent{}
 	var err error
@@ -79,7 +79,7 @@ func (c codec) decode(frame []byte) (watchEvent, error) {
 	return watchEvent{watch.EventType(event.Type), object}, err
 }
 
-// encode returns an event's frame.
+// encode returns the frame for an event.
 func (c codec) encode(event watchEvent) ([]byte, error) {
 	var one runtime.Encoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, c.scheme, c.scheme,
 		jsonserializer.SerializerOptions{})

@@ -170,7 +170,7 @@ func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
-// isRefused reports whether an Echo's status reports that its latest generation cannot be applied.
+// isRefused reports whether an Echo's status reports that the Echo's latest generation cannot be applied.
 func isRefused(echo *object) bool {
 	degraded := condition(echo, v1.ConditionDegraded)
 	return degraded != nil && degraded["status"] == "True" && degraded["observedGeneration"] == echo.GetGeneration() &&

@@ -116,7 +116,7 @@ func childOf(kind, namespace string) *object {
 	return child
 }
 
-// run carries out a scenario in a new namespace. It returns the state at the end.
+// run carries out a scenario in a new namespace. It returns the final state.
 func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_ map[string]any, err error) {
 	namespace, err := s.newNamespace(ctx, "tampered")
 	if err != nil {

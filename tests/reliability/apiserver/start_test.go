@@ -30,7 +30,6 @@ const (
 	interval = 10 * time.Millisecond
 )
 
-// server is an API server.
 type server struct {
 	config *rest.Config
 	client client.Client // has an administrator's permissions, and no cache
@@ -64,7 +63,7 @@ func startServer(t *testing.T) *server {
 	return &server{config: env.Config, client: admin}
 }
 
-// newNamespace creates a namespace. The test does not delete it, because no controller could complete the deletion.
+// newNamespace creates a namespace. The test does not delete the namespace, because no controller could complete the deletion.
 func (s *server) newNamespace(ctx context.Context, name string) (string, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	err := s.client.Create(ctx, namespace)
@@ -85,7 +84,7 @@ type process struct {
 	stopped chan error
 }
 
-// startOperator starts the operator for some namespaces. Its requests and watches pass through a wire.
+// startOperator starts the operator for the given namespaces. The operator's requests and watches pass through a wire.
 func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
 	config := rest.CopyConfig(s.config)
 	config.Wrap(w.around)

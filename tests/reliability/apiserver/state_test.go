@@ -28,16 +28,16 @@ type object = unstructured.Unstructured
 // state contains the objects that the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is no Echo
-	// children contains one object of each kind that a child can have, by kind, regardless of who created the object. A correct state has at
-	// most one object of each kind.
+	// children maps each kind that a child can have to an object of that kind, if one exists. It does not matter who created the object. A
+	// correct state has at most one object of each kind.
 	children map[string]*object
 	// others are additional objects whose kind already has an object in children.
 	others []*object
 	pods   []*object
 }
 
-// read reads the objects that the API server stores in a namespace. It reads the Echo first. If the Echo is missing, the Echo was therefore
-// removed before the other objects were read.
+// read reads the objects that the API server stores in a namespace. It reads the Echo first. If the Echo is missing, it must therefore have
+// been removed before the other objects were read.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {
@@ -173,7 +173,7 @@ func maskAllocations(spec map[string]any) {
 	}
 }
 
-// condition returns an Echo's condition, or nil if the Echo does not have it.
+// condition returns an Echo's condition of the given type, or nil if the Echo does not have it.
 func condition(echo *object, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(echo.Object, "status", "conditions")
 	for _, c := range conditions {

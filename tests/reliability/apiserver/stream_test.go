@@ -17,7 +17,7 @@ type stream struct {
 	codec codec
 	from  io.ReadCloser
 	to    *io.PipeWriter
-	// kept is an event to send after the next one.
+	// kept is an event to send after the next event.
 	kept   []byte
 	once   sync.Once
 	closed chan struct{}
@@ -161,7 +161,7 @@ func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Respo
 	return t.carry(got, frames), nil
 }
 
-// initialEvents returns the frames of a list of objects.
+// initialEvents returns the frames for a list of objects.
 func initialEvents(c codec, objects map[string]runtime.Object, like runtime.Object, version string) ([][]byte, error) {
 	var frames [][]byte
 	for _, o := range objects {

@@ -20,7 +20,7 @@ const held = 300 * time.Millisecond
 // tampering is a change to an event between the API server and the operator.
 type tampering struct {
 	name string
-	// late is true if the operator may not notice a change until its next list request.
+	// late is true if the operator might miss a change until its next list request.
 	late bool
 	// apply sends the event or a replacement. To end the stream, it returns false.
 	apply func(*stream, []byte) bool

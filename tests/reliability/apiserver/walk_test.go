@@ -37,7 +37,7 @@ func TestWalk(t *testing.T) {
 	t.Log(counted)
 }
 
-// actions returns the kinds of steps. rapid is more likely to draw a kind whose name comes early in the alphabet.
+// actions returns the kinds of steps that a walk can take. rapid is more likely to draw a kind whose name comes early in the alphabet.
 func (w *walk) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){"": w.check}
 	for name, act := range map[string]func(*rapid.T){

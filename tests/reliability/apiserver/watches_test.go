@@ -77,7 +77,7 @@ func carryOut(plans []plan, do func(plan)) {
 	workers.Wait()
 }
 
-// reference runs a scenario without tampering. It returns the final state and the plans.
+// reference runs a scenario without tampering. It returns the final state and the plans for the scenario.
 func reference(t *testing.T, s *server, c scenario) (map[string]any, []plan) {
 	t.Helper()
 	var counting []*tamperer

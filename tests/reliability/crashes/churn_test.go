@@ -46,7 +46,7 @@ type churn struct {
 func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
 func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 
-// startChurn starts changing Echoes until it is stopped. The suite's random seed determines the changes.
+// startChurn starts making changes, and continues until it is stopped. The suite's random seed determines the changes.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
 	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
@@ -96,7 +96,7 @@ func (c *churn) note(what string, err error) {
 	c.counts[what]++
 }
 
-// await waits for a number of further changes.
+// await waits for the given number of further changes.
 func (c *churn) await(ctx context.Context, changes int) {
 	GinkgoHelper()
 	wanted := c.changes.Load() + int64(changes)

@@ -37,7 +37,7 @@ var _ = DescribeTable("the control plane is killed and started again",
 	Entry("etcd", SpecTimeout(specTimeout), "etcd"),
 )
 
-// killCluster kills processes of the test cluster. After the test, it starts them again.
+// killCluster kills processes of the test cluster. After the test, it starts the processes again.
 func killCluster(ctx context.Context, processes ...string) {
 	GinkgoHelper()
 	expectNoPanic(ctx)

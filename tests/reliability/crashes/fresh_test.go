@@ -29,7 +29,7 @@ import (
 // quiet is how long the test expects no writes from the operator while nothing changes.
 const quiet = 10 * time.Second
 
-// withoutEchoes returns the kinds of objects that an Echo may consist of.
+// withoutEchoes returns the kinds of objects that may belong to an Echo. The Echo itself is not included.
 func withoutEchoes() []client.ObjectList {
 	return []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}

@@ -24,7 +24,7 @@ const (
 	operatorLease      = "echo-operator.example.com"
 	operatorPods       = "control-plane=controller-manager"
 	// waitTimeout is the kubectl flag that limits how long kubectl waits. Operations that take seconds on an idle machine may take minutes on
-	// a busy one.
+	// a busy machine.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -95,7 +95,7 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 	return leader, other
 }
 
-// kill sends SIGKILL to the processes of several replicas at the same time. The kubelet restarts the processes.
+// kill sends SIGKILL to the processes of the given replicas at the same time. The kubelet restarts the processes.
 func kill(ctx context.Context, pods ...*corev1.Pod) {
 	GinkgoHelper()
 	expectNoPanic(ctx)
@@ -107,7 +107,7 @@ func kill(ctx context.Context, pods ...*corev1.Pod) {
 	}
 }
 
-// expectRestart waits until a replica has ended and runs again.
+// expectRestart waits until a replica has ended and is running again.
 func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -124,7 +124,7 @@ func dropLease(ctx context.Context) {
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
 }
 
-// expectNoPanic expects that the operator's logs contain no panic. The kubelet keeps each replica's current log and the previous one.
+// expectNoPanic expects that the operator's logs contain no panic. The kubelet keeps the current and the previous log of each replica.
 func expectNoPanic(ctx context.Context) {
 	GinkgoHelper()
 	for _, which := range []string{"--previous=false", "--previous"} {

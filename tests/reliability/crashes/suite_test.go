@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// If a spec fails, it may leave something stopped that all following specs need.
+// A failed spec may leave processes stopped that all later specs need.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")
@@ -105,7 +105,7 @@ func buildCluster(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// cluster runs a command of the program that controls the test cluster's processes.
+// cluster runs the program that controls the test cluster's processes.
 func cluster(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
 	runCluster(ctx, Default, arguments...)

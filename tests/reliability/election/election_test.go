@@ -196,7 +196,7 @@ func (s *scene) end(t *testing.T, how trouble) {
 }
 
 // TestOneLeader checks that a leader sends no writes, except events, more than 13 s after its last successful renewal. It also checks that
-// none of a leader's writes arrives after another process has acquired the lease.
+// none of these writes arrives after another process has acquired the lease.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {

@@ -87,7 +87,7 @@ func (l *link) serve() *httptest.Server {
 	return server
 }
 
-// newLink returns a link to an API server that sends requests with a user's permissions.
+// newLink returns a link that sends requests to an API server with a user's permissions.
 func newLink(config *rest.Config, process int, n *network, j *journal) (*link, error) {
 	carrier, err := rest.TransportFor(config)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 )
 
 // replicas contains two replicas of the operator. The processes of replica 0 have even numbers, and the processes of replica 1 have odd
-// ones.
+// numbers.
 type replicas struct {
 	program, folder string
 	config          *rest.Config

@@ -47,7 +47,7 @@ func textbook() []mutant {
 	}
 }
 
-// found returns bugs that searches for faults have found in this operator.
+// found returns bugs that a search has found in this operator.
 func found() []mutant {
 	return []mutant{
 		{"a status that another client edits stays", "SetupWithManager",

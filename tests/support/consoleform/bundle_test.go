@@ -73,7 +73,7 @@ func TestPage_leavesOutListsInLists(t *testing.T) {
 	}
 }
 
-// TestForm_postsWhatWasTouched checks what the form posts if a user only sets a name: the first example, and the defaults of the groups
+// TestForm_postsWhatWasTouched checks what the form posts if a user sets only a name: the first example, and the defaults of the groups
 // that every Echo has.
 func TestForm_postsWhatWasTouched(t *testing.T) {
 	examples, err := shipped(t).Examples()

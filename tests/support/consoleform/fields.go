@@ -11,7 +11,7 @@ import (
 
 const tectonic = "urn:alm:descriptor:com.tectonic.ui:"
 
-// Fields returns the paths of the fields of a spec that the form shows: groups, values, and the items of lists of values.
+// Fields returns the paths of the spec fields that the form shows: groups, values, and the items in lists of values.
 //
 // operator-lifecycle-manager/src/components/operand/utils.ts: descriptorsToUISchema
 func Fields(spec map[string]any, descriptors []bundle.Descriptor) []string {

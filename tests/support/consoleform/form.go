@@ -15,8 +15,8 @@ func Posted(schema, data, sample map[string]any) map[string]any {
 	return posted
 }
 
-// prune returns a value without the empty parts of the value. If the form's initial sample has an empty value, a number or a boolean in the
-// same place, prune keeps the empty part.
+// prune returns a value after removing its empty parts. If the form's initial sample has an empty value, a number or a boolean in the same
+// place, prune keeps the empty part.
 //
 // console-shared/src/components/dynamic-form/utils.ts: prune
 func prune(value, sample any) any {

@@ -20,7 +20,7 @@ func Start(crds ...string) (*envtest.Environment, error) {
 	return StartWith(func(*envtest.APIServer) {}, crds...)
 }
 
-// StartWith starts such an API server with additional arguments.
+// StartWith is like Start, but can configure additional arguments for the API server.
 func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: 2 * time.Minute} // prevents a retry, which would leave files behind

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Labeled returns the cache of pods with a companion label. It supports only reads.
+// Labeled returns the cache of pods with a companion label. The cache supports only reads.
 func (w *World) Labeled() cache.Cache { return readerCache{reader: w.Cache} }
 
 type readerCache struct {

@@ -30,8 +30,8 @@ func OnHollowNode(label string) func(*v1.Echo) {
 	}
 }
 
-// CreateHollowNode creates a node that kwok simulates. The node accepts only pods that tolerate its taint. It waits until the node is
-// ready, and deletes the node after the test.
+// CreateHollowNode creates a node that kwok simulates. The node accepts only pods that tolerate its taint. CreateHollowNode waits until the
+// node is ready, and deletes the node after the test.
 func CreateHollowNode(ctx context.Context, c client.Client, label string) string {
 	GinkgoHelper()
 	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"),

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// Prober is a pod that sends requests to echo servers. It runs tests/programs/prober.
+// Prober is a pod that sends requests to echo servers. The pod runs tests/programs/prober.
 type Prober struct{ namespace, pod string }
 
 // Seen is the summary that a prober prints.
@@ -36,8 +36,8 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. After the test, it
-// deletes the prober.
+// StartProber starts a prober with the arguments of tests/programs/prober, and waits until the prober is connected to the URL. After the
+// test, it deletes the prober.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "tests/programs/prober/pod.yaml"))

@@ -14,7 +14,7 @@ import (
 )
 
 // WaitTimeout is the kubectl flag that limits how long kubectl waits. Operations that take seconds on an idle machine may take minutes on a
-// busy one.
+// busy machine.
 const WaitTimeout = "--timeout=3m"
 
 // ReleasedVersion returns the version of the throwaway release with the given index. tools/release/throwaway builds these releases.

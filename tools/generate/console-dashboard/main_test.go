@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// TestPanelsAreOfTypesThatTheConsoleShows checks that the console supports the types of all panels, because it shows nothing for other
-// types.
+// TestPanelsAreOfTypesThatTheConsoleShows checks that the console supports the types of all panels, because the console shows nothing for
+// other types.
 func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(&out, []string{"../../../config/grafana/echo-operator.json"}); err != nil {

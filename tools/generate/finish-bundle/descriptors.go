@@ -37,7 +37,7 @@ func describe(csv, more *yaml.RNode) error {
 	})
 }
 
-// addNames adds the names by which texts refer to fields in the console. The keys are the fields' paths.
+// addNames adds the names that texts use for fields in the console. The keys are the fields' paths.
 func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format string) {
 	for _, node := range descriptors.YNode().Content {
 		one := yaml.NewRNode(node)

@@ -5,9 +5,9 @@
 // finish-crd adds the object's name to the schema, so that a rule can report the name as the invalid field. The FIELDs have Kubernetes
 // types, and finish-crd removes descriptions and defaults below them. Descriptions change with each Kubernetes release and make up most of
 // the file. OLM v1 rejects upgrades that change the description of an existing field. The defaults are for fields in nested objects that do
-// not exist by default. A form that submits these defaults, as the OpenShift console's form does, requests a reference to nothing. It
-// preserves the descriptions of the FIELDs themselves. If a FIELD follows "-", finish-crd removes the field, because the field requires
-// another pod field that an Echo does not have. Kubernetes would reject each pod with that field.
+// not exist by default. A form that submits these defaults, as the OpenShift console's form does, requests a reference to nothing.
+// finish-crd preserves the descriptions of the FIELDs themselves. If a FIELD follows "-", finish-crd removes the field, because the field
+// requires another pod field that an Echo does not have. Kubernetes would reject each pod with that field.
 //
 // The generated pattern for quantities accepts exponents that resource.Quantity cannot parse, or takes minutes to parse. One object with
 // such a quantity would stop the operator in all namespaces, because no list that contains the object can be decoded. Below the FIELDs,
@@ -98,7 +98,7 @@ func remove(version *yaml.RNode, field string) error {
 	return properties.PipeE(yaml.Clear(path[len(path)-1]))
 }
 
-// pathOf returns the path of a field's schema in a CustomResourceDefinition version. A name with the suffix "[]" is a list.
+// pathOf returns the path of a field's schema in a CustomResourceDefinition version. A path element with the suffix "[]" is a list.
 func pathOf(field string) []string {
 	path := []string{"schema", "openAPIV3Schema"}
 	for name := range strings.SplitSeq(field, ".") {

@@ -118,8 +118,8 @@ func read(folder string) (content, error) {
 	return c, nil
 }
 
-// add adds a manifest. It does not add the name of a ClusterServiceVersion, because OLM does not create the ClusterServiceVersion but other
-// objects from it.
+// add adds a manifest. It does not add the name of a ClusterServiceVersion, because OLM only creates other objects from a
+// ClusterServiceVersion.
 func (c *content) add(m manifest) {
 	c.rules = append(c.rules, m.Rules...)
 	if m.Kind != "ClusterServiceVersion" {
@@ -146,7 +146,7 @@ func (c content) objects(extension, namespace string) []any {
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
-	// Newer versions of OLM also grant these permissions to the operator if it watches all namespaces.
+	// Newer versions of OLM also grant these permissions to the operator if the operator watches all namespaces.
 	cluster = append(cluster, rule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 	var inside []rule
 	for _, kind := range []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"} {
