@@ -79,7 +79,7 @@ var _ = Describe("must-gather", Ordered, func() {
 			at + "coordination.k8s.io/leases.yaml":  "holderIdentity: operator-x",
 			at + "policy/poddisruptionbudgets.yaml": "maxUnavailable: 1",
 			"cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions.yaml": "name: echoes.example.com",
-			"not-read.txt":            "the metrics of the operator: the token of a person is not sent",
+			"not-read.txt":            "the metrics of the operator: a person's token is not sent",
 			"kubernetes-version.json": `"gitVersion"`,
 		} {
 			Expect(files).To(HaveKeyWithValue(path, ContainSubstring(wanted)))
