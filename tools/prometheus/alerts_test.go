@@ -1,7 +1,7 @@
-// Package prometheus evaluates the alerts as Prometheus does. It uses the Prometheus version that is pinned in this module.
+// Package prometheus evaluates the alerts as Prometheus does, using the Prometheus version that is pinned here.
 //
-// Prometheus' own packages evaluate queries and templates, and read the rule files. Prometheus' rules package is not used, because it would
-// add the SDKs of three cloud providers.
+// Prometheus' own packages evaluate queries and templates, and read the rule files. The package rules is not used, because it brings in the
+// SDKs of three clouds.
 package prometheus
 
 import (
@@ -27,7 +27,7 @@ import (
 
 const alertTests = "../../internal/monitoring/testdata/alerts_test.yaml"
 
-// alertTest is an item in `tests`, in the format that `promtool test rules` reads.
+// alertTest is an item of `tests` in the format of `promtool test rules`.
 type alertTest struct {
 	Name     string         `yaml:"name"`
 	Interval model.Duration `yaml:"interval"`
@@ -42,13 +42,13 @@ type alertTest struct {
 	} `yaml:"alert_rule_test"`
 }
 
-// firing is a firing alert without the alert's name.
+// firing is a firing alert, without its name.
 type firing struct {
 	Labels      map[string]string `yaml:"exp_labels"`
 	Annotations map[string]string `yaml:"exp_annotations"`
 }
 
-// TestAlerts checks when the alerts fire, and which texts they contain.
+// TestAlerts checks when the alerts fire, and their texts.
 func TestAlerts(t *testing.T) {
 	text, err := os.ReadFile(alertTests)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// run evaluates the alerts at each interval until the last case.
+// run evaluates the alerts in each interval up to the last case.
 func (test alertTest) run(t *testing.T, alerts []*alert, interval time.Duration) {
 	begin, met := time.Unix(0, 0).UTC(), 0
 	for at := time.Duration(0); met < len(test.Cases); at += interval {
@@ -101,7 +101,7 @@ func (test alertTest) run(t *testing.T, alerts []*alert, interval time.Duration)
 	}
 }
 
-// alert is an alerting rule with the results of its expression.
+// alert is a rule with the results of its expression.
 type alert struct {
 	rule   rulefmt.Rule
 	query  template.QueryFunc
@@ -143,7 +143,7 @@ func parse(t *testing.T, file string, series *series) []*alert {
 	return all
 }
 
-// evaluate records the results of the alert's expression at the given time.
+// evaluate records what the expression returns at a time.
 func (a *alert) evaluate(t *testing.T, at time.Time) {
 	t.Helper()
 	vector, err := a.query(t.Context(), a.rule.Expr, at)
@@ -180,7 +180,7 @@ func (a *alert) firing(at time.Time) []firing {
 	return all
 }
 
-// expand evaluates the templates in labels or annotations.
+// expand expands the templates in labels or annotations.
 func (a *alert) expand(t *testing.T, texts map[string]string, sample promql.Sample, at time.Time) map[string]string {
 	t.Helper()
 	data := template.AlertTemplateData(sample.Metric.Map(), nil, "", sample)

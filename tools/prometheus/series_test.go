@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 )
 
-// series stores all time series for a test.
+// series stores all series in a test.
 type series struct {
 	all []storage.Series
 }
 
-// load returns the time series that a test describes.
+// load returns the series that a test describes.
 func load(t *testing.T, test alertTest) *series {
 	t.Helper()
 	loaded := &series{}
@@ -77,7 +77,7 @@ func (s *set) Next() bool {
 // At implements [storage.SeriesSet].
 func (s *set) At() storage.Series { return s.current }
 
-// sample is a floating-point sample without a start timestamp.
+// sample is a number without a start timestamp.
 type sample struct {
 	chunks.Sample
 	time  int64

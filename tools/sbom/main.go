@@ -1,10 +1,10 @@
 // Sbom writes the bills of materials of a release as SPDX, using syft: one for each archive, and one for each platform of each image. The
-// same images and archives always result in the same files.
+// same images and archives produce the same files.
 //
-// usage: sbom VERSION CREATED DIRECTORY SOURCE [SOURCE...]
+// usage: sbom VERSION CREATED FOLDER SOURCE [SOURCE...]
 //
-// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a directory with an image in OCI layout. Sbom writes the files
-// ARCHIVE.spdx.json and IMAGE_OS_ARCHITECTURE.spdx.json to DIRECTORY.
+// CREATED is a time, such as 2026-01-31T00:00:00Z. SOURCE is an archive, or a folder with an image in OCI layout. The files are written to
+// FOLDER: ARCHIVE.spdx.json, and IMAGE_OS_ARCHITECTURE.spdx.json.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) < 4 {
-		return errors.New("usage: sbom VERSION CREATED DIRECTORY SOURCE [SOURCE...]")
+		return errors.New("usage: sbom VERSION CREATED FOLDER SOURCE [SOURCE...]")
 	}
 	version, created, folder := arguments[0], arguments[1], arguments[2]
 	for _, path := range arguments[3:] {
@@ -58,13 +58,13 @@ func run(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// thing is an archive, or an image for one platform. The field file contains the name of the bill of materials.
+// thing is an archive, or an image for a platform. File is the name of its bill of materials.
 type thing struct {
 	path, name, file string
 	platform         *image.Platform
 }
 
-// things returns the archive at a path, or the image at that path for each of its platforms.
+// things returns an archive, or an image for each platform.
 func things(path string) ([]thing, error) {
 	if name, ok := strings.CutSuffix(filepath.Base(path), ".tar.gz"); ok {
 		return []thing{{path: path, name: name, file: name + ".spdx.json"}}, nil
@@ -98,7 +98,7 @@ func things(path string) ([]thing, error) {
 	return all, nil
 }
 
-// bill returns the bill of materials. The document's namespace contains the digest of the image or archive.
+// bill returns the bill of materials. Its namespace contains the digest of the image or the archive.
 func (t thing) bill(ctx context.Context, version, created string) ([]byte, error) {
 	config := syft.DefaultGetSourceConfig().WithAlias(source.Alias{Name: t.name, Version: version})
 	if t.platform != nil {
@@ -125,8 +125,8 @@ func (t thing) bill(ctx context.Context, version, created string) ([]byte, error
 	return json.MarshalIndent(document, "", " ")
 }
 
-// settings returns the settings for syft. Except for the shell and BusyBox in must-gather, everything that ships is a Go program. The
-// module cache contains the licenses, and the linker has written the project's version into its programs.
+// settings returns what syft looks for: everything that ships is a Go program, or the shell and busybox in must-gather. The module cache
+// contains the licenses, and the linker has written the project's version into its programs.
 func settings() *syft.CreateSBOMConfig {
 	modules := golang.DefaultCatalogerConfig().WithSearchLocalModCacheLicenses(true)
 	modules.MainModuleVersion.FromContents = true

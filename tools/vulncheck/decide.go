@@ -9,19 +9,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// exception accepts a known vulnerability until a given day.
+// exception accepts a known vulnerability until a day.
 type exception struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
-	Date   string `json:"date"`  // date of the decision, such as 2026-01-31
-	Until  string `json:"until"` // last day of the exception
-	// Justification is the OpenVEX justification, which states why the vulnerability does not affect the program.
+	Date   string `json:"date"`  // the day of the decision, such as 2026-01-31
+	Until  string `json:"until"` // its last day
+	// Justification is the OpenVEX justification: why the vulnerability does not affect the program.
 	Justification string `json:"justification"`
 
 	until time.Time
 }
 
-// parseExceptions reads a YAML list. Each exception must have all fields, and each ID can have only one exception.
+// parseExceptions reads a YAML list. Each exception needs all fields, and each ID has only one exception.
 func parseExceptions(content []byte) ([]exception, error) {
 	var exceptions []exception
 	if err := yaml.UnmarshalStrict(content, &exceptions); err != nil {
@@ -52,8 +52,8 @@ func parseExceptions(content []byte) ([]exception, error) {
 	return exceptions, nil
 }
 
-// decide returns the reasons why the programs must not ship. These reasons are vulnerabilities that have no exception or that the project's
-// own code reaches, and exceptions that have expired or are not needed.
+// decide returns why the programs must not ship: vulnerabilities that have no exception or that the project's own code reaches, and
+// exceptions that have expired or that no scan needs.
 func decide(scans []scan, exceptions []exception, now time.Time) []string {
 	var problems []string
 	excepted, used := map[string]bool{}, map[string]bool{}
@@ -91,7 +91,7 @@ func describe(name string, found finding) string {
 		name, found.id, found.module, found.version, fix, found.symbol, found.effect, by)
 }
 
-// outdated returns a warning if a vulnerability database is older than 30 days, or "" otherwise.
+// outdated returns a warning if a database is older than 30 days, and otherwise "".
 func outdated(scans []scan, now time.Time) string {
 	for _, each := range scans {
 		if age := int(now.Sub(each.database).Hours() / 24); age > 30 {

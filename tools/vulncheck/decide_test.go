@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// now is noon on the day of the decisions.
+// now is the day of the decisions, at noon.
 func now() time.Time {
 	return time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC)
 }
 
-// found returns a scan of a program with one finding.
+// found returns the scan of a program with one finding.
 func found(name, id string, effect effect) scan {
 	found := finding{id: id, module: "golang.org/x/net", version: "v0.57.0", fixed: "v0.62.0", symbol: "http2.Serve", effect: effect}
 	return scan{name: name, own: name != "opm", findings: []finding{found}}
@@ -28,21 +28,21 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		scans      []scan
 		exceptions []exception
-		want       []string // texts that the problems must contain
+		want       []string // what the problems contain
 	}{
 		"nothing is found": {[]scan{clean}, nil, nil},
 		"an old x/net that our code reaches": {
 			[]scan{found("source", "GO-1", reached)}, nil,
 			[]string{"source: https://pkg.go.dev/vuln/GO-1 of golang.org/x/net v0.57.0 (fixed in v0.62.0): http2.Serve is reached"}},
-		"no exception for code that our code reaches": {
+		"no exception for what our code reaches": {
 			[]scan{found("source", "GO-1", reached)}, until("GO-1", "2027-01-01"), []string{"http2.Serve is reached"}},
-		"an old x/net that is linked":          {[]scan{found("binary", "GO-1", linked)}, nil, []string{"http2.Serve is linked"}},
-		"linked and excepted":                  {[]scan{clean, found("binary", "GO-1", linked)}, until("GO-1", "2027-01-01"), nil},
-		"imported":                             {[]scan{found("source", "GO-1", imported)}, nil, []string{"http2.Serve is imported"}},
-		"imported and excepted":                {[]scan{found("source", "GO-1", imported)}, until("GO-1", "2027-01-01"), nil},
-		"reached by another program":           {[]scan{found("opm", "GO-1", reached)}, nil, []string{"opm: "}},
-		"reached by another program, excepted": {[]scan{found("opm", "GO-1", reached)}, until("GO-1", "2027-01-01"), nil},
-		"reached by another program and by us, excepted": {
+		"an old x/net that is linked": {[]scan{found("binary", "GO-1", linked)}, nil, []string{"http2.Serve is linked"}},
+		"linked and excepted":         {[]scan{clean, found("binary", "GO-1", linked)}, until("GO-1", "2027-01-01"), nil},
+		"imported":                    {[]scan{found("source", "GO-1", imported)}, nil, []string{"http2.Serve is imported"}},
+		"imported and excepted":       {[]scan{found("source", "GO-1", imported)}, until("GO-1", "2027-01-01"), nil},
+		"reached by others":           {[]scan{found("opm", "GO-1", reached)}, nil, []string{"opm: "}},
+		"reached by others, excepted": {[]scan{found("opm", "GO-1", reached)}, until("GO-1", "2027-01-01"), nil},
+		"reached by others and by us, excepted": {
 			[]scan{found("opm", "GO-1", reached), found("source", "GO-1", reached)}, until("GO-1", "2027-01-01"), []string{"source: "}},
 		"an exception for another ID": {
 			[]scan{found("opm", "GO-1", reached), found("binary", "GO-2", linked)}, until("GO-2", "2027-01-01"), []string{"vuln/GO-1"}},

@@ -1,11 +1,11 @@
-// vulncheck reads the govulncheck results for the shipped programs, and determines whether the programs have known vulnerabilities.
+// vulncheck determines from the govulncheck results for the shipped programs whether they have known vulnerabilities.
 //
 // usage: vulncheck EXCEPTIONS OWN THIRD-PARTY
 //
 //	vulncheck openvex EXCEPTIONS VERSION CREATED      print the exceptions as OpenVEX
 //
-// EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are directories with govulncheck's JSON output, one file per scan. OWN is for the
-// project's programs, and THIRD-PARTY is for other projects' programs that ship with them.
+// EXCEPTIONS is a YAML file. OWN and THIRD-PARTY are folders with govulncheck's JSON output, one file per scan: OWN for the project's
+// programs, and THIRD-PARTY for other projects' programs that ship with them.
 package main
 
 import (
@@ -81,7 +81,7 @@ func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
 	return append(scans, others...), exceptions, err
 }
 
-// readScans reads the files in a directory. If there are no files, it returns an error.
+// readScans reads the files in a folder. It fails if there are none.
 func readScans(folder string, own bool) ([]scan, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

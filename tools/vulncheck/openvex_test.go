@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpenVEX checks that the document has a statement for each exception. `make vulncheck` compares exceptions with govulncheck's
-// findings.
+// TestOpenVEX checks that the document has a statement for each exception. `make vulncheck` compares exceptions with what govulncheck finds.
 func TestOpenVEX(t *testing.T) {
 	content, err := os.ReadFile("exceptions.yaml")
 	if err != nil {
@@ -31,7 +30,7 @@ func TestOpenVEX(t *testing.T) {
 			return s.Vulnerability.Name == e.ID && s.Status == "not_affected" && s.Justification == e.Justification && len(s.Products) == 1
 		}
 		if !slices.EqualFunc(got.Statements, excepted, isOf) {
-			t.Errorf("the statements are %+v, want the ones for %+v", got.Statements, excepted)
+			t.Errorf("the statements are %+v, want those of %+v", got.Statements, excepted)
 		}
 	}
 }

@@ -12,39 +12,39 @@ import (
 	"time"
 )
 
-// scan contains govulncheck's findings in programs.
+// scan is what govulncheck found in programs.
 type scan struct {
 	name     string
-	own      bool      // whether the programs belong to the project
-	database time.Time // when the database was last modified
-	findings []finding // the most important finding for each ID, ordered by ID
+	own      bool      // whether the programs are the project's
+	database time.Time // when it was modified
+	findings []finding // the most important one for each ID, ordered by ID
 }
 
-// finding is a vulnerability in a package that the scanned programs contain.
+// finding is a vulnerability in a package that programs contain.
 type finding struct {
 	id      string
 	module  string
 	version string
-	fixed   string // empty if no version contains a fix
+	fixed   string // empty: in no version
 	symbol  string
-	caller  string // the first caller, if govulncheck scanned source code
+	caller  string // in source code: the first caller
 	effect  effect
 }
 
-// effect describes to what extent a vulnerability can affect programs.
+// effect is what a vulnerability can do to programs.
 type effect int
 
 const (
-	imported effect = iota // the programs contain the package, but not the vulnerable part
-	linked                 // the programs contain the symbol, but it is unknown whether they call the symbol
-	reached                // the code calls the vulnerable symbol
+	imported effect = iota // the programs contain the package, but not its vulnerable part
+	linked                 // the programs contain the symbol, but whether they call it is unknown
+	reached                // the code calls the symbol
 )
 
 func (effect effect) String() string {
 	return [...]string{"imported", "linked", "reached"}[effect]
 }
 
-// message is the part of govulncheck's JSON that vulncheck reads. See golang.org/x/vuln/internal/govulncheck.
+// message is the part of govulncheck's JSON that is read: see golang.org/x/vuln/internal/govulncheck.
 type message struct {
 	Config *struct {
 		ProtocolVersion string    `json:"protocol_version"`
@@ -59,7 +59,7 @@ type message struct {
 	}
 }
 
-// frame is a call in a trace. The first frame of a trace is in the vulnerable module. The last frame is the beginning of the call chain.
+// frame is a call. The first frame of a trace is in the vulnerable module. The calls begin at the last one.
 type frame struct {
 	Module, Version, Package, Function, Receiver string
 }
@@ -71,7 +71,7 @@ func (frame frame) symbol() string {
 	return fmt.Sprintf("%s.%s", frame.Package, frame.Function)
 }
 
-// parseScan reads govulncheck's JSON. It omits vulnerabilities in packages that are not part of the programs.
+// parseScan reads govulncheck's JSON. It leaves out vulnerabilities in modules whose vulnerable packages are not part of the programs.
 func parseScan(content []byte) (scan, error) {
 	messages, err := decode(content)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// report is govulncheck's output for code that calls a vulnerable function in an old version of x/net, and imports another vulnerable
-// package.
+// report is what govulncheck prints for code that calls a vulnerable function in an old x/net, and imports another vulnerable package.
 const report = `{"config":{"protocol_version":"v1.0.0","db_last_modified":"2026-11-05T23:49:57Z","scan_level":"symbol","scan_mode":"%s"}}
 {"progress":{"message":"Checking the code against the vulnerabilities..."}}
 {"osv":{"id":"GO-2","modified":"2026-11-05T23:49:57Z","details":"","affected":[]}}
@@ -44,7 +43,7 @@ func TestParseScan(t *testing.T) {
 	}
 }
 
-// TestIncompleteScans checks that a scan without results is not mistaken for a scan that found nothing.
+// TestIncompleteScans checks that a scan without results is not mistaken for one that found nothing.
 func TestIncompleteScans(t *testing.T) {
 	whole := fmt.Sprintf(report, "source")
 	for text, want := range map[string]string{

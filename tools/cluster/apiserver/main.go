@@ -1,14 +1,14 @@
-// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name under which the binary is called selects the program.
+// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name that it is called by selects the program.
 //
-// Because the programs share most packages, linking one binary is faster than linking several. Kubernetes' other programs are in a separate
-// binary, because integration tests do not need them.
+// One binary is linked faster than several, because the programs share most packages. The other programs of Kubernetes are a set of their
+// own, because integration tests do not need them.
 package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata" // required for CronJob time zones
+	_ "time/tzdata" // for the time zones of CronJobs
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
@@ -38,7 +38,7 @@ func main() {
 
 // runKubectl is the main function of kubectl.
 func runKubectl() {
-	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream does; kubectl reports invalid flags later
+	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream; invalid flags are reported later
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

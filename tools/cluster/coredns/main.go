@@ -1,4 +1,4 @@
-// coredns is CoreDNS with only the plugins that the test cluster's Corefile uses. Including all plugins would triple the build time.
+// coredns is CoreDNS with only the plugins in the Corefile of the test cluster: all plugins would triple the build time.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	// Plugins handle a query in the order of this list.
+	// The order in which plugins handle a query.
 	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "hosts", "template", "kubernetes"}
 	coremain.Run()
 }

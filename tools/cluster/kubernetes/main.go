@@ -1,5 +1,5 @@
-// kubernetes is one binary that contains the programs that a cluster runs in addition to etcd and kube-apiserver. The name under which the
-// binary is called selects the program.
+// kubernetes contains the programs that a cluster runs besides etcd and kube-apiserver in one binary. The name that it is called by
+// selects the program.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata" // required for CronJob time zones
+	_ "time/tzdata" // for the time zones of CronJobs
 
 	"github.com/spf13/cobra"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
@@ -21,7 +21,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// programs contains the programs that have the same main function upstream.
+// programs have the same main function upstream.
 var programs = map[string]func() *cobra.Command{
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-proxy":              proxy.NewProxyCommand,

@@ -1,10 +1,10 @@
-// olm-manifests renders the Helm chart from OLM's module, as `helm template` does. It uses only Helm's template engine, which is a small
-// part of Helm.
+// olm-manifests renders the Helm chart in OLM's module, as `helm template` does. It uses only the template engine, which is a small part of
+// Helm.
 //
-// usage: olm-manifests MODULE VERSION DIRECTORY <VALUES
+// usage: olm-manifests MODULE VERSION FOLDER <VALUES
 //
-// MODULE is the directory that contains OLM's module. The program writes the CustomResourceDefinitions to DIRECTORY/crds, and all other
-// objects to DIRECTORY/templates.
+// MODULE is the folder that contains OLM's module. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
+// FOLDER/templates.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 
 func run(arguments []string) error {
 	if len(arguments) != 3 {
-		return errors.New("usage: olm-manifests MODULE VERSION DIRECTORY <VALUES")
+		return errors.New("usage: olm-manifests MODULE VERSION FOLDER <VALUES")
 	}
 	module, version, folder := arguments[0], arguments[1], arguments[2]
 	olm, err := load(filepath.Join(module, "deploy", "chart"), version)
@@ -55,8 +55,7 @@ func run(arguments []string) error {
 	return writeAll(olm, rendered, folder)
 }
 
-// load reads the chart and sets its version. It omits the OperatorHub.io CatalogSource, because the test cluster cannot pull the catalog's
-// image.
+// load reads the chart and sets its version. It omits the OperatorHub.io CatalogSource, because the test cluster cannot pull its image.
 func load(folder, version string) (*chart.Chart, error) {
 	var files []*loader.BufferedFile
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -80,7 +79,7 @@ func load(folder, version string) (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 }
 
-// readValues returns the values from a file. Values from the reader in override the values from the file.
+// readValues returns the values in a file, overridden by those that it reads from in.
 func readValues(file string, in io.Reader) (chartutil.Values, error) {
 	base, err := chartutil.ReadValuesFile(file)
 	if err != nil {
