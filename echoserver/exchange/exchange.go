@@ -71,8 +71,8 @@ func (e *Exchange) Release(bytes int64) {
 	}
 }
 
-// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns, when
-// the budget no longer covers the memory of the response.
+// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns. By
+// then, the budget no longer covers the memory that the response uses.
 func (e *Exchange) Finish() {
 	if e.Stream != nil {
 		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected

@@ -163,7 +163,7 @@ func (w *wire) requests(namespace string) int {
 	return w.sent[namespace]
 }
 
-// writes returns how many requests in reconciles of objects in a namespace wrote children.
+// writes returns the number of requests that wrote children while objects in a namespace were reconciled.
 func (w *wire) writes(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
