@@ -38,7 +38,7 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 		Long: `Send requests in turn to the ready pods that the Service of an Echo selects, and report which pod responds, with status and
 latency. This is the pod that the response names, or else the pod that the request was sent to. A request fails if it gets no response,
 or a status of 400 or more other than spec.response.statusCode. The first response is printed in shortened form.
-The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
+The exit code is 0 if all requests succeed, 1 if a request fails, and 2 for errors.
 
 Each request uses its own port-forward through the API server and the kubelet, and passes neither kube-proxy nor NetworkPolicies. If these
 requests succeed but requests from clients in the cluster fail, the cause is in the network between the clients and the pods.`,

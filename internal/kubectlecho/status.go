@@ -23,7 +23,7 @@ func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
 		Short: "Show what is wrong with Echoes, and what to do",
 		Long: `Show what is wrong with an Echo and what to do, with its conditions, its objects, problems of its nodes, and the last warnings.
 Without a name, list Echoes, starting with the ones that are not Ready.
-The exit code is 0 if all Echoes shown are Ready, 1 if one is not, and 2 for errors.`,
+The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and 2 for errors.`,
 		Example: `  # Show what is wrong with the Echo web, and what to do
   kubectl echo status web
 
