@@ -62,8 +62,11 @@ export default defineConfig({
       md.core.ruler.before('normalize', 'comments', (state) => {
         state.src = state.src.replace(/^ *<!-- .* -->$/gm, '')
       })
-      const { text } = md.renderer.rules
+      const { text, code_inline } = md.renderer.rules
       md.renderer.rules.text = (...args) => text!(...args).replaceAll('&lt;br /&gt;', '<br>')
+      // Lines do not break inside the names and flags that tables.css finds by these classes.
+      const name = (word: string) => `<span class="name${word.length > 16 ? ' long' : ''}">${word}</span>`
+      md.renderer.rules.code_inline = (...args) => code_inline!(...args).replace(/(?<=[> ])[^<> ]{1,28}(?=[< ])/g, name)
       md.core.ruler.push('targets', (state) => {
         for (const token of state.tokens.flatMap((t) => t.children ?? [])) {
           const href = token.type === 'link_open' && token.attrGet('href')
