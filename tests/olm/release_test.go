@@ -122,7 +122,7 @@ func (r *reader) verify(ctx context.Context, version string) {
 	GinkgoHelper()
 	r.folder = filepath.Join(r.folders, version)
 	Expect(os.Mkdir(r.folder, 0o700)).To(Succeed())
-	key, err := os.ReadFile(filepath.Join(filepath.Dir(os.Getenv("COSIGN_KEY")), "cosign.pub"))
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(os.Getenv("THROWAWAY_KEY")), "cosign.pub"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.WriteFile(filepath.Join(r.folder, "cosign.pub"), key, 0o600)).To(Succeed())
 
