@@ -21,6 +21,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 func main() {
@@ -65,13 +66,16 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each client")
 	flags.IntVar(&b.inCluster, "cluster", 0,
 		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 to skip this measurement")
-	flags.IntVar(&b.pods, "pods", testbed.PodsPerEcho, "the number of pods of each Echo on this cluster")
+	flags.IntVar(&b.pods, "pods", testbed.PodsPerEcho, fmt.Sprintf("the number of pods of each Echo on this cluster, 1 to %d", controlplane.MaxReplicas))
 	flags.StringVar(&b.only, "only", "",
 		"the measurements to make, separated by commas; all if empty. You can also name parts: pods, a part of restart, and few and many, the "+
 			"parts of cluster")
 	flags.StringVar(&b.json, "json", "", "the file to write all figures to")
 	if err := flags.Parse(arguments); err != nil {
 		return err
+	}
+	if b.pods < 1 || b.pods > controlplane.MaxReplicas {
+		return fmt.Errorf("-pods=%d: an Echo has 1 to %d pods", b.pods, controlplane.MaxReplicas)
 	}
 	folder, err := os.MkdirTemp("", "operator-benchmark")
 	if err != nil {
