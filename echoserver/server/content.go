@@ -30,7 +30,7 @@ type content struct {
 	length    int
 	source    io.Reader
 	held      int           // how many bytes of memory the content holds
-	text      io.ReadSeeker // set only for generated text, of which clients can request a range
+	text      io.ReadSeeker // set only for generated text; clients can request ranges of it
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestContentPrecedence sends requests, each of which asks for several kinds of content.
+// TestContentPrecedence sends requests that each ask for several kinds of content.
 func TestContentPrecedence(t *testing.T) {
 	fixed := []string{"ECHO_RESPONSE_BODY=fixed"}
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 // maxPodNames is the maximum number of pod names that a status lists for each state.
 const maxPodNames = 50
 
-// These are the states by which the status groups pods.
+// The status groups pods into these states.
 const (
 	podReady       = "Ready"
 	podNotReady    = "NotReady"

@@ -23,7 +23,7 @@ type CompanionState struct {
 	Echo *v1.Echo
 	// Node is the node that the owner runs on, or nil if there is none.
 	Node *corev1.Node
-	// Companions contains all companions of pods with the owner's name, including those of an earlier pod with the same name.
+	// Companions contains all companions of pods with the owner's name, including the companions of an earlier pod with the same name.
 	Companions []corev1.Pod
 }
 
