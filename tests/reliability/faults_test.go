@@ -161,6 +161,9 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 		return send()
 	}
 	f, found := i.next(to)
+	if found || to.Method != http.MethodGet {
+		defer i.in.hear()
+	}
 	if !found {
 		return send()
 	}

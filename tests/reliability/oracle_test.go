@@ -2,15 +2,19 @@ package reliability
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -51,6 +55,30 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	if problem := support.StalledProblem(after); problem != "" {
 		s.broken = append(s.broken, problem)
 	}
+}
+
+// expectTimely records a broken promise if the operator reports a cause that it has known for longer than it gathers events and tolerates
+// failures.
+func (s *store) expectTimely(k objectKey, before, after *unstructured.Unstructured) {
+	if k.resource != "echoes" || reflect.DeepEqual(conditionsOf(before), conditionsOf(after)) {
+		return
+	}
+	if late := time.Since(s.heard); late > controllers.Tolerance {
+		s.broken = append(s.broken, fmt.Sprintf("a cause was reported after %s: %v, then %v", late, conditionsOf(before), conditionsOf(after)))
+	}
+}
+
+// conditionsOf returns the conditions of an object, without values that differ between two runs.
+func conditionsOf(object *unstructured.Unstructured) any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	return strip(conditions)
+}
+
+// hear records that the operator has something new to report.
+func (s *store) hear() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.heard = time.Now()
 }
 
 // asText returns an object as text, and omits values that differ between two runs.

@@ -62,6 +62,7 @@ func (s *simulation) start(t *testing.T) {
 	s.process.lock.Lock()
 	s.process.memories = underTest.Memories
 	s.process.lock.Unlock()
+	s.hear()
 	go func(stopped chan<- error) { stopped <- underTest.Start(ctx) }(s.process.stopped)
 }
 

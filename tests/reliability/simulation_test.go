@@ -117,6 +117,7 @@ func (s *simulation) deliver() bool {
 	for _, one := range streams {
 		for oldest != nil && one.resource == oldest.resource && one.pending(log, s.faults.known(one.resource, log)) {
 			one.deliver(log)
+			s.hear()
 		}
 	}
 	return oldest != nil

@@ -41,6 +41,8 @@ type store struct {
 	forced bool
 	// broken contains the promises that the operator's writes broke, regardless of the final state.
 	broken []string
+	// heard is the last time when the operator received a change, or when one of its writes or a fault ended.
+	heard time.Time
 }
 
 func newStore() *store {
@@ -205,7 +207,7 @@ func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager stri
 	})
 }
 
-// patch merges a JSON merge patch into an object, or into its status.
+// patch merges the operator's JSON merge patch into an object, or into its status.
 func (s *store) patch(k objectKey, part string, patch []byte, manager string) (*unstructured.Unstructured, error) {
 	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {
@@ -218,6 +220,7 @@ func (s *store) patch(k objectKey, part string, patch []byte, manager string) (*
 		if version := after.GetResourceVersion(); version != live.GetResourceVersion() {
 			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
 		}
+		s.expectTimely(k, live, after)
 		return kinds[k.resource].replace(live, after, part, manager)
 	})
 }

@@ -6,7 +6,7 @@ benchmark_operator = $(assets) bin/benchmark/operator -manager=bin/linux-$(GOARC
 .PHONY: benchmark-programs
 benchmark-programs: override PLATFORMS := linux/$(GOARCH)
 benchmark-programs: build
-	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/operator ./tests/benchmark/operator/raw
+	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/operator ./tests/benchmark/operator/raw ./tests/benchmark/operator/bare
 
 .PHONY: benchmark benchmark-scale
 benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart the operator with 2,000. 25 minutes.

@@ -15,7 +15,8 @@ import (
 
 // benchmark is one run of all selected measurements.
 type benchmark struct {
-	manager, raw     string // paths of the programs
+	manager          string // path of the operator
+	raw, bare        string // paths of the programs that it is compared with
 	kubernetes       string // the directory that contains the Kubernetes controllers
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none

@@ -59,6 +59,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	b := &benchmark{began: time.Now(), figures: figures.Set{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
+	flags.StringVar(&b.bare, "bare", "bin/benchmark/bare", "the manager that does nothing")
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
 	flags.StringVar(&b.kubernetes, "kubernetes", "", "the directory of kube-controller-manager and kube-scheduler, which cluster requires")
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes to create")

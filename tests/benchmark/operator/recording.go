@@ -143,8 +143,8 @@ func (r *recorder) watching(context.Context) (bool, error) {
 	return !r.firstWatch.IsZero(), nil
 }
 
-// startRecorded starts the operator behind a proxy. The returned function stops the operator and the proxy.
-func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, arguments ...string) (
+// startRecorded starts a program behind a proxy. The returned function stops the program and the proxy.
+func startRecorded(ctx context.Context, p *testbed.ControlPlane, program string, arguments ...string) (
 	*recorder, *testbed.Program, func() error, error,
 ) {
 	r, server, err := startRecorder(p)
@@ -156,7 +156,7 @@ func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, 
 		server.Close()
 		return nil, nil, nil, err
 	}
-	operator, err := testbed.StartOperator(ctx, p, b.manager, path, arguments...)
+	operator, err := testbed.StartOperator(ctx, p, program, path, arguments...)
 	if err != nil {
 		server.Close()
 		return nil, nil, nil, err
@@ -187,7 +187,7 @@ func (b *benchmark) record(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Stop()) }()
-	r, operator, end, err := b.startRecorded(ctx, p)
+	r, operator, end, err := startRecorded(ctx, p, b.manager)
 	if err != nil {
 		return err
 	}

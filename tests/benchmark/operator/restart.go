@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,10 @@ func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, 
 func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
-		if err := b.oneRestart(ctx, p, name, n); err != nil {
+		if err := b.oneRestart(ctx, p, name, b.manager, n); err != nil {
+			return err
+		}
+		if err := b.oneRestart(ctx, p, name+".bare", b.bare, n); err != nil {
 			return err
 		}
 		if err := b.oneRest(ctx, p, name); err != nil {
@@ -97,12 +101,13 @@ func (b *benchmark) startQuiet(ctx context.Context, p *testbed.ControlPlane) (*t
 	return g, nil
 }
 
-func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, name string, n int) (err error) {
+// oneRestart measures a start of the operator, or of the bare manager.
+func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, name, path string, n int) (err error) {
 	before, err := p.Before(ctx, nil)
 	if err != nil {
 		return err
 	}
-	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser))
+	g, err := testbed.StartOperator(ctx, p, path, p.Kubeconfig(controlplane.OperatorUser))
 	if err != nil {
 		return err
 	}
@@ -127,7 +132,7 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 	b.figures.Add(name+".cpu.client", used.Client.Seconds())
 	b.figures.Add(name+".cpu.apiServer", used.APIServer.Seconds())
 	b.figures.Add(name+".writes", used.Requests.Sum(requests.IsEffective))
-	b.say("  first pass after %.2f s, all after %.2f s", first.Seconds(), all.Seconds())
+	b.say("  %s: first pass after %.2f s, all after %.2f s", filepath.Base(path), first.Seconds(), all.Seconds())
 	return nil
 }
 
@@ -162,7 +167,7 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 // the API server does not report which client sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
-	r, g, end, err := b.startRecorded(ctx, p, leaderElection()...)
+	r, g, end, err := startRecorded(ctx, p, b.manager, leaderElection()...)
 	if err != nil {
 		return err
 	}

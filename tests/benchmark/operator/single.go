@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -78,7 +79,10 @@ func (b *benchmark) start(ctx context.Context) (err error) {
 		if err := p.Quiet(ctx, nil); err != nil {
 			return err
 		}
-		if err := b.firstWatch(ctx, p); err != nil {
+		if err := b.firstWatch(ctx, p, "start.firstWatch", b.manager); err != nil {
+			return err
+		}
+		if err := b.firstWatch(ctx, p, "start.bare.firstWatch", b.bare); err != nil {
 			return err
 		}
 	}
@@ -88,15 +92,16 @@ func (b *benchmark) start(ctx context.Context) (err error) {
 	return b.restarts(ctx, p, "restart.1", 1)
 }
 
-func (b *benchmark) firstWatch(ctx context.Context, p *testbed.ControlPlane) error {
-	r, g, end, err := b.startRecorded(ctx, p)
+// firstWatch measures the time until the first watch of the operator, or of the bare manager.
+func (b *benchmark) firstWatch(ctx context.Context, p *testbed.ControlPlane, figure, path string) error {
+	r, g, end, err := startRecorded(ctx, p, path)
 	if err != nil {
 		return err
 	}
 	if err := testbed.Poll(ctx, testbed.StartTimeout, r.watching); err != nil {
 		return errors.Join(g.Failure(err), end())
 	}
-	b.figures.Add("start.firstWatch", milliseconds(r.firstWatch.Sub(g.Began)))
-	b.say("  %.0f ms", b.figures.Last("start.firstWatch"))
+	b.figures.Add(figure, milliseconds(r.firstWatch.Sub(g.Began)))
+	b.say("  %s: %.0f ms", filepath.Base(path), b.figures.Last(figure))
 	return end()
 }

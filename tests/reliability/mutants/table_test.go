@@ -101,6 +101,8 @@ func found() []mutant {
 // own returns bugs that no search has found yet.
 func own() []mutant {
 	return []mutant{
+		{"a cause waits until events are gathered", "childDelay",
+			"default:\n\t\treturn 0", "default:\n\t\treturn 5 * time.Second", "TestScenarios", simulation},
 		{"edits by other clients during a reconcile are forgotten", "arrived",
 			"w.held = append(w.held, heldEvent{version, deliver})", "_ = heldEvent{version, deliver}", "TestExpectations_ownWritesStartNoReconcile",
 			reconciler},

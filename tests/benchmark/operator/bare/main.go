@@ -1,0 +1,80 @@
+// bare is a manager that watches the same kinds as the operator, with the defaults of controller-runtime, and does nothing for an Echo. The
+// benchmark compares the start of the operator with the start of bare.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/caches"
+)
+
+func main() {
+	ctrl.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bare: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	options, err := parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(cluster, options)
+	if err != nil {
+		return err
+	}
+	if err := addController(mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// parse accepts the flags that the benchmark sets for the operator.
+func parse(arguments []string) (ctrl.Options, error) {
+	options := ctrl.Options{Scheme: runtime.NewScheme(), Metrics: metricsserver.Options{SecureServing: true}}
+	flags := flag.NewFlagSet("bare", flag.ContinueOnError)
+	flags.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", "0", "the address of the metrics")
+	flags.String("metrics-cert-path", "", "ignored: controller-runtime generates a certificate")
+	flags.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", "0", "the address of the probes")
+	if err := flags.Parse(arguments); err != nil {
+		return options, err
+	}
+	types := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, v1.AddToScheme)
+	return options, types.AddToScheme(options.Scheme)
+}
+
+// addController watches the kinds that the operator watches, and reconciles Echoes by doing nothing.
+func addController(mgr ctrl.Manager) error {
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").For(&v1.Echo{})
+	for _, kind := range (caches.Watched{}).Objects() {
+		if _, primary := kind.(*v1.Echo); !primary {
+			b.Watches(kind, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return nil }))
+		}
+	}
+	return b.Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }))
+}
