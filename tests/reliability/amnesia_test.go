@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// On average, the operator loses memories at one in lossRate moments.
+// lossRate is the average number of moments after which the operator loses memories.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories at random moments. The zero value does nothing.
@@ -35,7 +35,7 @@ type amnesia struct {
 	losses atomic.Int64
 }
 
-// newAmnesia returns the amnesia for running a scenario with a plan.
+// newAmnesia returns the amnesia for a run of a scenario with a plan.
 func newAmnesia(p plan, c scenario) *amnesia {
 	if p.amnesia == 0 {
 		return &amnesia{}
@@ -63,7 +63,7 @@ func (a *amnesia) chosen(memories []func()) []func() {
 	return slices.DeleteFunc(slices.Clone(memories), func(func()) bool { return a.random.Intn(2) == 0 })
 }
 
-// remembers returns the functions that make a process drop its memories, or none before the process is assembled.
+// remembers returns the functions that make a process drop its memories. Before the process is assembled, there are none.
 func (p *process) remembers() []func() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

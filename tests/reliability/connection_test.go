@@ -18,8 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// connection is the connection between one operator process and the simulated API server. Apart from the network, the operator uses the
-// client that ships.
+// connection connects an operator process to the simulated API server. It replaces only the network below the shipped client.
 type connection struct {
 	*simulation
 	process *process
@@ -75,7 +74,7 @@ func (c scenario) discover(path string) any {
 	}
 }
 
-// parse returns the namespace, resource, name and part in a request's path, which follow the prefix, group and version.
+// parse returns the namespace, resource, name, and part that follow the prefix, group, and version in a request's path.
 func parse(request *http.Request) (call, error) {
 	to := call{Request: request}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")

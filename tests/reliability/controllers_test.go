@@ -77,7 +77,7 @@ func (s *store) setStatus(k objectKey, status any) {
 	utilruntime.Must(err)
 }
 
-// rollOut completes a Deployment's rollout: it updates the pods and the status to the desired state.
+// rollOut updates a Deployment's pods and status to the desired state.
 func (s *simulation) rollOut(d *appsv1.Deployment) {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
 	template := digest(d.Spec.Template)
@@ -112,7 +112,7 @@ func digest(template corev1.PodTemplateSpec) string {
 	return strconv.Itoa(int(hash.Sum32()))
 }
 
-// runPod runs a pod on a node, and removes the pod if it is being deleted.
+// runPod assigns a pod to a node, and marks the pod as ready.
 func (s *simulation) runPod(o *unstructured.Unstructured) {
 	k := objectKey{"pods", o.GetNamespace(), o.GetName()}
 	if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); node == "" {
@@ -163,8 +163,7 @@ func (s *simulation) collectGarbage() {
 	}
 }
 
-// endDeletion completes an object's deletion. It deletes or orphans the dependents, and then removes the finalizers that delayed the
-// deletion.
+// endDeletion deletes or orphans an object's dependents, and then removes the finalizers that delayed the object's deletion.
 func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
 	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers,
 		metav1.FinalizerDeleteDependents)
@@ -191,7 +190,7 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 	})
 }
 
-// free removes the owner reference from an orphaned object. A pod's new owner is the orphaned Deployment's ReplicaSet.
+// free removes an orphan's owner reference, or makes an orphaned Deployment's ReplicaSet the owner of a pod.
 func free(object map[string]any) {
 	o := &unstructured.Unstructured{Object: object}
 	if o.GetKind() != "Pod" {
@@ -205,7 +204,7 @@ func free(object map[string]any) {
 	o.SetOwnerReferences(owners)
 }
 
-// convert converts all or part of an object to its Go type.
+// convert converts a value to another type through JSON.
 func convert(from, into any) {
 	text, err := json.Marshal(from)
 	utilruntime.Must(err)

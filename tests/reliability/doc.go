@@ -3,11 +3,11 @@
 // simulation includes the parts of other controllers that an Echo depends on.
 //
 // A scenario is a sequence of actions by a person. A plan lists faults: an error before or after a request takes effect, a process that
-// ends, a late watch, or another client's change. A run carries out a scenario with a plan. Whatever the faults, the final state must match
-// a run without faults. The operator must not repeat an event, or send requests when there is nothing left to do.
+// ends, a late watch, or another client's change. A run carries out a scenario with a plan. Regardless of the faults, the final state must
+// be the same as without faults. The operator must not repeat an event, or send requests when there is nothing left to do.
 //
-// With amnesia, the operator loses its memories at random moments. Losing them may increase the number of requests and reconciles, but must
-// change nothing else. With AMNESIA=SEED, all plans run with amnesia.
+// With amnesia, the operator loses its memories at random moments. This may increase the number of requests and reconciles, but must change
+// nothing else. With AMNESIA=SEED, all plans run with amnesia.
 //
 // By default, the tests try each fault at each request that creates, changes or deletes an Echo. With RELIABILITY=all, they try all
 // scenarios and faults, pairs of faults, and every state in which the operator may start.

@@ -66,8 +66,8 @@ var losses = []fault{
 	{name: "no response after", hangs: true, done: true, visible: true},
 }
 
-// place identifies a request in a run: the nth request with the name, counted from 1. If the name is empty, the place is the nth request
-// after the previous fault.
+// place identifies the nth request with a name in a run, counted from 1. If the name is empty, the place is the nth request after the
+// previous fault.
 type place struct {
 	name string
 	nth  int
@@ -125,7 +125,7 @@ type injector struct {
 	order []place
 	// hits is the number of faults so far, and since is the number of requests after the last fault.
 	hits, since int
-	// released is true once all held-back watches have caught up.
+	// released is true after all held-back watches have caught up.
 	released bool
 }
 
@@ -152,7 +152,7 @@ func (i *injector) next(to call) (fault, bool) {
 	return f.fault, true
 }
 
-// happen sends a request, or causes a fault instead of or in addition to the request.
+// happen sends a request, causes a fault, or does both.
 func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
 	if p.crashed.Load() {
 		if err := p.wait(to.Request, endless); to.Method != http.MethodGet || to.Context().Err() != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// foreigners returns the faults that another client causes just before a request. Because the operator must correct all of these faults
-// except a deletion, they happen only while the operator works on the Echo.
+// foreigners returns the faults that another client causes just before a request. Faults that the operator must correct happen only while
+// the operator works on the Echo.
 func foreigners() []fault {
 	return []fault{
 		{name: "the next step", foreign: func(s *simulation, _ call) {
@@ -57,7 +57,7 @@ func active(do func(*simulation)) func(*simulation, call) {
 	}
 }
 
-// replace does what another client might do: it deletes one of the operator's objects and creates a different object with the same name.
+// replace deletes one of the operator's objects, and creates another client's object with the same name.
 func replace(s *simulation, to call) {
 	old := s.get(to.objectKey)
 	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {
@@ -92,7 +92,7 @@ func changeAndBack(s *simulation) {
 	}
 }
 
-// createAgain deletes an Echo and creates an Echo with the same spec.
+// createAgain deletes the Echo and creates it again with the same spec.
 func createAgain(s *simulation) {
 	again := support.Echo("ns", "x")
 	convert(s.get(echoKey).Object["spec"], &again.Spec)

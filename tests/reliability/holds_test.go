@@ -2,7 +2,7 @@ package reliability
 
 import "fmt"
 
-// hold delays a resource's watch, so that the operator's cache is late.
+// hold delays a resource's watch, so that the operator's cache is outdated.
 type hold struct {
 	resource string
 	// from is the number of the first change that is late, counted from 1.

@@ -10,8 +10,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestMain applies settings for all runs. Each run produces a lot of garbage but uses little memory, so less frequent garbage collection
-// saves time.
+// TestMain applies settings for all runs. Runs produce a lot of garbage but use little memory, so less frequent garbage collection saves
+// time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	ctrl.SetLogger(logr.Discard())

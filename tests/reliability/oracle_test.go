@@ -21,7 +21,7 @@ import (
 
 // outcome is the result of a run.
 type outcome struct {
-	// state contains the objects in a form like YAML. It omits values that differ between two runs of the same scenario.
+	// state contains the objects as text, without values that differ between two runs of the same scenario.
 	state map[string]string
 	// events contains the events that were sent, in alphabetical order.
 	events []string
@@ -31,7 +31,7 @@ type outcome struct {
 	order []place
 	log   []change
 	hits  int
-	// losses counts how many memories the operator lost.
+	// losses is the number of memories that the operator lost.
 	losses int64
 }
 
@@ -57,8 +57,8 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	}
 }
 
-// expectTimely records a broken promise if the operator reports a cause that it has known for longer than it gathers events and tolerates
-// failures.
+// expectTimely records a broken promise if the operator reports a cause later than controllers.Tolerance after the operator received the
+// cause.
 func (s *store) expectTimely(k objectKey, before, after *unstructured.Unstructured) {
 	if k.resource != "echoes" || reflect.DeepEqual(conditionsOf(before), conditionsOf(after)) {
 		return
@@ -156,8 +156,8 @@ func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the types and reasons of events that the operator sent less often than in a run without faults. If the operator does not
-// notice a rollout before it ends, the operator sends neither RolloutStarted nor the Ready event that would follow.
+// lost returns the types and reasons of events that the operator sent less often than in a run without faults. If a rollout ends before the
+// operator notices it, the operator sends neither RolloutStarted nor the Ready event that would follow.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {
@@ -166,8 +166,8 @@ func (o outcome) lost(reference outcome) []string {
 	return missing
 }
 
-// reasons returns the sorted types and reasons of the events that were sent. The result does not include notes, which depend on when the
-// operator noticed a change.
+// reasons returns the sorted types and reasons of the events that were sent. It omits notes, which depend on when the operator noticed a
+// change.
 func (o outcome) reasons() []string {
 	var all []string
 	for _, event := range o.events {
@@ -177,7 +177,7 @@ func (o outcome) reasons() []string {
 	return all
 }
 
-// surplus returns the elements that occur more often in the first sorted list than in the second.
+// surplus returns the elements that occur more often in the first list than in the second.
 func surplus(many, few []string) []string {
 	few = slices.Clone(few)
 	return slices.DeleteFunc(slices.Clone(many), func(each string) bool {
@@ -189,9 +189,8 @@ func surplus(many, few []string) []string {
 	})
 }
 
-// restWrites returns the requests that the operator should not send because there is nothing left to do. The operator is allowed to check
-// whether a name is still taken. If an Echo requires Gateway API, the operator may also check once a minute whether the cluster serves
-// Gateway API.
+// restWrites returns the requests that the operator sends although there is nothing left to do. The operator may still check whether a name
+// is taken and whether the cluster serves Gateway API.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)

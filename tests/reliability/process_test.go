@@ -22,15 +22,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// process is one process of the operator, with the manager, caches, controllers and queues that ship.
+// process is one process of the operator.
 type process struct {
-	// crashed is true once the process's requests no longer have an effect.
+	// crashed is true if the process's requests no longer have an effect.
 	crashed atomic.Bool
 	// stopping is true if the process was asked to end.
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
-	// gone is closed when the process has ended. The process's remaining goroutines can read objects, but cannot do anything else.
+	// gone is closed when the process has ended. The process's remaining goroutines can only read objects.
 	gone chan struct{}
 
 	lock     sync.Mutex
@@ -38,7 +38,6 @@ type process struct {
 	memories []func()
 }
 
-// start starts the operator.
 func (s *simulation) start(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -66,7 +65,6 @@ func (s *simulation) start(t *testing.T) {
 	go func(stopped chan<- error) { stopped <- underTest.Start(ctx) }(s.process.stopped)
 }
 
-// end stops the operator.
 func (s *simulation) end(t *testing.T) {
 	t.Helper()
 	s.process.stop()

@@ -7,9 +7,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestRequestsOfAnEcho limits how many requests an Echo causes after its creation. Watches and events do not count. Because the operator
-// receives each change separately, there are more reconciles than on a real cluster. The order of some events is random, so a run may need
-// slightly fewer requests than the limit.
+// TestRequestsOfAnEcho limits how many requests an Echo causes. Watches and events do not count. Because the operator receives each change
+// separately, there are more reconciles than on a real cluster. The order of some events is random, so a run may need slightly fewer
+// requests than the limit.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {
 		scenario

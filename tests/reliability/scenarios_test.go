@@ -17,17 +17,17 @@ type step func(*simulation)
 type scenario struct {
 	name  string
 	steps []step
-	// namespaces are the namespaces that the operator watches. If the list is empty, the operator watches all namespaces.
+	// namespaces contains the namespaces that the operator watches. If it is empty, the operator watches all namespaces.
 	namespaces []string
 	// gateways is true if the cluster serves Gateway API and has the Gateway that routes refer to.
 	gateways bool
-	// like is the name of another scenario that ends in the same state. If there is no such scenario, like is empty.
+	// like is the name of another scenario that ends in the same state. It can be empty.
 	like string
 	// gone is true if no Echo exists at the end.
 	gone bool
 	// ordered is true if the final state depends on the order of the steps and other clients' actions.
 	ordered bool
-	// seed creates the objects that exist before the operator starts. If there are none, seed is nil.
+	// seed creates the objects that exist before the operator starts. It can be nil.
 	seed step
 }
 
@@ -87,7 +87,7 @@ func others() []scenario {
 	})
 }
 
-// changes returns scenarios that set and unset the fields of a group.
+// changes returns scenarios that set and then unset a group of fields.
 func changes() []scenario {
 	groups := []struct {
 		name string
@@ -102,7 +102,7 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
-		{"service", func(s *v1.EchoSpec) { // without these families, it is a different Service
+		{"service", func(s *v1.EchoSpec) { // the operator recreates the Service when the families are unset
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},

@@ -10,7 +10,7 @@ const (
 	// patience is how long the state must stay unchanged before the simulation assumes that there is nothing left to do. It is longer than the
 	// delay before any retry, even after a fault that lasts until the client gives up.
 	patience = 3 * time.Minute
-	// holdTime is how long a watch is held back. This time is longer than the period in which the operator treats a failure as temporary.
+	// holdTime is how long a watch is held back. It is longer than controllers.Tolerance.
 	holdTime = 5 * time.Second
 	// maxCommits limits how many changes a step may cause.
 	maxCommits = 200
@@ -101,8 +101,7 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver sends the operator changes that are not held back and that it has not received yet. It sends only the changes of the resource
-// that has the oldest change. It reports whether there were any changes.
+// deliver sends the operator all pending changes of the resource with the oldest pending change. It reports whether there were any.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log

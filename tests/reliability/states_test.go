@@ -97,7 +97,7 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 }
 
 // TestEveryState starts the operator in every state. For each state, it runs the operator with each watch up to two changes late, and with
-// a crash after each write. For each spec, all runs must end in the same state.
+// a crash after each write. All runs from the same initial state must end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run this test")

@@ -86,8 +86,8 @@ func (s *store) commits() int {
 	return len(s.log)
 }
 
-// write passes a copy of an object to a function, and replaces the object with the function's result. If the object does not exist, the
-// copy is nil. The result may also be nil. If nothing changes, write stores nothing.
+// write passes a copy of an object to a function, and replaces the object with the result. The copy is nil if the object does not exist,
+// and the result is nil to remove the object. If nothing changes, write stores nothing.
 func (s *store) write(k objectKey,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()
@@ -103,7 +103,7 @@ func (s *store) write(k objectKey,
 	return s.commit(k, before, after), nil
 }
 
-// unchanged reports whether two versions of an object are identical, ignoring the times in their managed fields.
+// unchanged reports whether two versions of an object are equal, apart from resource versions and the times in managed fields.
 func unchanged(before, after *unstructured.Unstructured) bool {
 	plain := func(o *unstructured.Unstructured) map[string]any {
 		o = o.DeepCopy()
@@ -118,7 +118,7 @@ func unchanged(before, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(plain(before), plain(after))
 }
 
-// commit stores a new version of an object. It removes an object that is being deleted once the object has no finalizers.
+// commit stores a new version of an object. It removes an object that is being deleted and has no finalizers.
 func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *unstructured.Unstructured {
 	answer := after
 	if after != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// everything reports whether all suites must run, rather than only the suites that test every change to the operator.
 func everything() bool { return os.Getenv("RELIABILITY") == "all" }
 
 // sweep runs each plan separately, and counts the plans.
@@ -16,8 +15,8 @@ type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns the maximum number of attempts to run a plan if no request matches the plan's fault. Another attempt can succeed because
-// the order of a few requests is random. With two faults, there is often no matching request for the second fault.
+// tries returns the maximum number of runs of a plan if no request matches its fault. Another run can match, because the order of a few
+// requests is random. With two faults, often no request matches the second fault.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
 		return 1
@@ -68,9 +67,8 @@ func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns the problems with the events of a run. No event may be sent twice. Unless the process ended, no event may be lost
-// either. With amnesia, the operator forgets the same things that a restart would lose: which events it has sent, and which events it has
-// yet to send.
+// eventProblems returns the problems with the events of a run. No event may be sent twice or, unless the process ended, be lost. Like a
+// restart, amnesia makes the operator forget which events it has sent and has yet to send.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {

@@ -13,12 +13,12 @@ import (
 
 const (
 	loadTimeout = time.Minute
-	// maxAnswer is the maximum size of a response in bytes, including headers and body.
+	// maxAnswer is the maximum size of a response with its headers, in bytes.
 	maxAnswer = 16 << 10
 )
 
-// load sends requests over parallel connections. Each connection sends the next request as soon as the previous one is completed. load
-// polls without sleeping, because waking up a sleeping client takes CPU time from the server.
+// load sends requests over parallel connections. Each connection sends the next request as soon as the previous response is complete. load
+// polls without sleeping, because waking a client takes CPU time from the server.
 func load(ctx context.Context, address, path string, connections, requests int) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -38,7 +38,7 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	return l.run(ctx)
 }
 
-// loader is the client side of the connections. Its keys are file descriptors.
+// loader is the client side of the connections.
 type loader struct {
 	poll     int
 	request  []byte
@@ -117,13 +117,13 @@ func (l *loader) receive(socket int32) error {
 	return l.send(socket)
 }
 
-// answer is the part of a response received so far.
+// answer is the part of a response that has arrived so far.
 type answer struct {
 	data [maxAnswer]byte
 	size int
 }
 
-// read reads the available data. It returns true if the response is complete.
+// read reads the available data, and reports whether the response is complete.
 func (a *answer) read(socket int) (bool, error) {
 	n, err := syscall.Read(socket, a.data[a.size:])
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *answer) read(socket int) (bool, error) {
 	return true, nil
 }
 
-// answerLength returns the length of a response that begins with data, or -1 if it is not yet known. All measured servers send
+// answerLength returns the length of a response that begins with data, or -1 if the length is not known yet. All measured servers send
 // Content-Length.
 func answerLength(data []byte) (int, error) {
 	headers, _, ok := bytes.Cut(data, []byte("\r\n\r\n"))

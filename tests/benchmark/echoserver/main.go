@@ -1,10 +1,10 @@
-// echoserver measures the CPU time per request of the echo server and of similar servers. It compares them with a minimal net/http server
-// on the same core in the same run. It prints a Markdown table. Run it with `make benchmark-echoserver`.
+// echoserver measures the CPU time per request of the echo server and of similar servers. It compares them with the first server, a minimal
+// net/http server. It prints a Markdown table. Run it with `make benchmark-echoserver`.
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
 // PATH is the URL path of the requests. A command may begin with environment variables, such as PORT={port}. The benchmark replaces
-// {address} and {port} with an address to listen on. It compares each of the other servers with the first server.
+// {address} with the address to listen on, and {port} with its port.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// The benchmark measures servers in several rounds. Each round sends a number of requests to each server over parallel connections.
+// In each round, each server receives the requests over parallel connections.
 const rounds, requests, connections = 5, 100_000, 50
 
 // run measures the servers in turn on one CPU core, so that other load on the machine affects all of them.

@@ -17,7 +17,6 @@ import (
 
 const startTimeout = 10 * time.Second
 
-// server is a measured server.
 type server struct {
 	name     string
 	address  string

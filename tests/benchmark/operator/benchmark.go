@@ -15,18 +15,18 @@ import (
 
 // benchmark is one run of all selected measurements.
 type benchmark struct {
-	manager          string // path of the operator
-	raw, bare        string // paths of the programs that it is compared with
-	kubernetes       string // the directory that contains the Kubernetes controllers
+	manager          string // path of the operator's program
+	raw, bare        string // paths of the programs to compare with the operator
+	kubernetes       string // directory of the Kubernetes controllers
 	n, large, rounds int
 	inCluster        int // Echoes with pods, 0 for none
-	pods             int // pods of each of these Echoes
+	pods             int // pods of each such Echo
 	only             string
 	json             string
 	began            time.Time
 
-	// These are the results of the recording.
-	template string         // file that contains the writes for an Echo
+	// record sets the following fields.
+	template string         // path of the file with the writes for an Echo
 	events   int            // per Echo
 	perEcho  map[string]int // objects of each kind per Echo
 
@@ -38,7 +38,7 @@ func (b *benchmark) selects(name string) bool {
 	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
 }
 
-// say prints the progress.
+// say prints progress.
 func (b *benchmark) say(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
 }

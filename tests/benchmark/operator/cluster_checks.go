@@ -51,7 +51,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	})
 }
 
-// isLeft reports whether any objects of a kind that belong to Echoes are left.
+// isLeft reports whether the Echoes' namespaces still contain an object of a kind.
 func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, error) {
 	gvk, err := apiutil.GVKForObject(kind, r.Client.Scheme())
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, erro
 	return false, nil
 }
 
-// awaitCount waits until a number is 0, and prints the number from time to time.
+// awaitCount waits until a count is 0, and prints the count from time to time.
 func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string)) error {
 	const every, often = 100 * time.Millisecond, 30 * time.Second
 	told := time.Now()

@@ -21,13 +21,13 @@ const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
 type clusterRun struct {
 	*testbed.Cluster
 	b        *benchmark
-	name     string // prefix of the figures' names
+	name     string // prefix of figure names
 	n        int    // number of Echoes
 	operator *testbed.Program
 	echoes   *testbed.EchoCount
 }
 
-// cluster measures the operator together with the Kubernetes controllers and pods. It measures a tenth of the Echoes and then all of them,
+// cluster measures the operator together with the Kubernetes controllers and pods. It measures a tenth of the Echoes and then all Echoes,
 // so that you can compare the costs per Echo.
 func (b *benchmark) cluster(ctx context.Context) error {
 	for _, size := range []struct {
@@ -85,7 +85,6 @@ func (r *clusterRun) converge(ctx context.Context) error {
 	})
 }
 
-// createEchoes creates all Echoes in parallel.
 func (r *clusterRun) createEchoes(ctx context.Context) error {
 	return testbed.Parallel(ctx, r.n, func(ctx context.Context, i int) error {
 		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(r.b.pods))}}
@@ -94,8 +93,8 @@ func (r *clusterRun) createEchoes(ctx context.Context) error {
 	})
 }
 
-// restart starts the operator when all objects are in the desired state. It measures the memory during another start, because reading the
-// metrics continuously also needs memory.
+// restart starts the operator when all objects are in the desired state. It measures memory during another start, because continuously
+// reading the metrics uses memory.
 func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err

@@ -24,8 +24,8 @@ const (
 	ours = testbed.OperatorName
 )
 
-// converge compares the clients. In one measurement, the Echoes exist when a client starts. In the other measurement, the Echoes arrive
-// while the client is idle. Clients take turns, so that other load on the machine affects all of them.
+// converge compares the clients. In one measurement, the Echoes exist when the client starts. In the other measurement, the Echoes are
+// created afterwards. The clients take turns, so that other load on the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours} {
@@ -50,10 +50,10 @@ func mode(arriving bool) string {
 	return "there"
 }
 
-// round is one measurement, in which a client converges a number of Echoes on a separate control plane.
+// round is one measurement, in which a client converges Echoes on a separate control plane.
 type round struct {
 	*testbed.ControlPlane
-	client, creator *testbed.Program // the creator is nil if it is not part of the measurement
+	client, creator *testbed.Program // creator is nil if it is not measured
 	used            testbed.Usage
 	created         time.Duration // CPU time of the creator
 	took            time.Duration
@@ -103,7 +103,7 @@ func (r *round) end() error {
 	return errors.Join(err, r.Stop())
 }
 
-// create creates Echoes. With additional flags, it also converges them.
+// create creates Echoes. With the -template flag, it also converges the Echoes.
 func (b *benchmark) create(ctx context.Context, p *testbed.ControlPlane, n int, more ...string) error {
 	creator, err := testbed.StartRaw(ctx, p, b.raw, testbed.CreatorUser, testbed.RawFlags(n, append(more, "-create")...)...)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *benchmark) measureRaw(ctx context.Context, r *round, n int, arriving bo
 	return err
 }
 
-// measureThere measures an operator from its start.
+// measureThere measures an operator that starts after the Echoes were created.
 func (b *benchmark) measureThere(ctx context.Context, r *round, n int) error {
 	before, err := r.Before(ctx, nil)
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *benchmark) keep(name string, r *round, n float64) {
 		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".passes"))
 }
 
-// verify fails unless Echoes are converged, so that an operator that does too little does not appear to be fast.
+// verify fails unless the Echoes are converged, so that an operator that does too little does not appear to be fast.
 func (b *benchmark) verify(ctx context.Context, p *testbed.ControlPlane, echoes int) error {
 	found, err := p.Inventory(ctx)
 	if err != nil {

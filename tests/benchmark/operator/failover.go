@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failover measures how long a new Echo waits for its Deployment after the leader of two operators shuts down gracefully or is killed.
+// failover measures how long a new Echo waits for its Deployment after the leader of two replicas shuts down gracefully or is killed.
 func (b *benchmark) failover(ctx context.Context) (err error) {
 	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *benchmark) failover(ctx context.Context) (err error) {
 	return nil
 }
 
-// startElected starts an operator that takes part in the leader election, and waits until it has read the objects that the election needs.
+// startElected starts an operator with leader election, and waits until there is a leader and the operator is idle.
 func (b *benchmark) startElected(ctx context.Context, p *testbed.ControlPlane) (*testbed.Program, error) {
 	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser), leaderElection()...)
 	if err != nil {

@@ -1,8 +1,7 @@
-// operator compares the operator with a raw writer that sends the same requests. The raw writer shows the lowest possible cost on the same
-// machine. operator prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
+// operator compares the operator with a raw writer that sends the same requests at the lowest possible cost. It prints a Markdown table.
+// Run it with `make benchmark` or `make benchmark-scale`.
 //
-// Each measurement has its own control plane: etcd and kube-apiserver, without controllers. Only the cluster measurement has controllers,
-// and nodes with simulated kubelets.
+// Each measurement has its own etcd and kube-apiserver. Only the cluster measurement has controllers and simulated kubelets.
 package main
 
 import (

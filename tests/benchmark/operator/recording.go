@@ -43,7 +43,7 @@ type recorder struct {
 	writes     []replay.Write
 	last       time.Time
 	firstWatch time.Time
-	// requests counts all requests by method and by path. The paths contain no names.
+	// requests counts all requests by method and path, without the names of leases.
 	requests requests.Counts
 }
 
@@ -129,7 +129,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged: the recorder has recorded writes, and no more writes arrive.
+// complete reports whether the Echo is converged, because no further writes arrive.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -178,8 +178,7 @@ func plainKubeconfig(address string) clientcmdapi.Config {
 	return *c
 }
 
-// record runs the operator until it has converged one Echo, and turns its writes into a template. It also counts the objects that exist for
-// the Echo.
+// record runs the operator until one Echo is converged, turns the operator's writes into a template, and counts the Echo's objects.
 func (b *benchmark) record(ctx context.Context) (err error) {
 	b.say("recording the operator's writes for an Echo")
 	p, err := testbed.StartControlPlane(ctx)

@@ -18,16 +18,16 @@ import (
 
 const (
 	restTime = 2 * time.Minute
-	// settleTime is how long the operator is idle before the benchmark reads its memory.
+	// settleTime is how long the operator is idle before its memory is measured.
 	settleTime = 10 * time.Second
 )
 
-// leaderElection returns the flags that enable leader election with a lease.
+// leaderElection returns the flags that enable leader election.
 func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
 
-// restart starts the operator with many converged Echoes, and then creates the pods of these Echoes.
+// restart measures starts with many converged Echoes, first without and then with pods.
 func (b *benchmark) restart(ctx context.Context) (err error) {
 	p, err := b.startConverged(ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, 
 	return p, nil
 }
 
-// restarts measures several starts of the operator. It measures the memory in separate starts, because continuously reading the metrics
-// also uses memory.
+// restarts measures several starts of the operator and the bare manager. It measures memory in separate starts, because continuously
+// reading the metrics uses memory.
 func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
@@ -136,7 +136,7 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 	return nil
 }
 
-// oneRest measures the operator's memory after it has started and has been idle for some time.
+// oneRest starts the operator, and measures its memory after an idle period.
 func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	g, err := b.startQuiet(ctx, p)
 	if err != nil {
@@ -163,8 +163,8 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	return nil
 }
 
-// rest counts the requests while the operator starts, and then during two minutes without changes. The requests go through a proxy, because
-// the API server does not report which client sent a request, and does not count all discovery requests.
+// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests, because the
+// API server does not report which client sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := startRecorded(ctx, p, b.manager, leaderElection()...)
@@ -205,8 +205,7 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	return nil
 }
 
-// isOwnWork reports whether a request is the operator's own work. It excludes requests for leases and optional APIs, and requests caused by
-// leader election or by reading the metrics.
+// isOwnWork excludes requests for leases and optional APIs, and requests that leader election or reading the metrics causes.
 func isOwnWork(request string) bool {
 	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
 		"gateway.networking.k8s.io"} {

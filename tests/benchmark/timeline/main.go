@@ -1,5 +1,5 @@
-// timeline measures the steps until an Echo is ready in a cluster that runs the operator. The result shows the operator's share of this
-// time. timeline prints a Markdown table. Run it with `make benchmark-timeline`.
+// timeline measures the steps until an Echo is ready in a cluster that runs the operator. It prints a Markdown table with the operator's
+// share of this time. Run it with `make benchmark-timeline`.
 package main
 
 import (
@@ -58,14 +58,13 @@ func run(ctx context.Context, arguments []string) (err error) {
 	return newReport(lines).write(os.Stdout, *output)
 }
 
-// createNamespace creates a namespace with the Pod Security level that user namespaces most commonly have.
 func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "timeline-",
 		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
 	return namespace, k8s.Create(ctx, namespace)
 }
 
-// measure returns the timelines of n Echoes. An extra Echo, which is not measured, first pulls the image.
+// measure returns the timelines of n Echoes. It does not measure the first Echo, which pulls the image.
 func measure(ctx context.Context, o *observer, n int) ([]line, error) {
 	const each = 10
 	began := time.Now()

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// readyTimeout and goneTimeout limit how long an Echo may take to become ready and to disappear, even on a busy machine.
+	// readyTimeout and goneTimeout limit how long an Echo may take to become ready and to disappear, and allow for a busy machine.
 	readyTimeout, goneTimeout = 3 * time.Minute, 4 * time.Minute
-	// enough is a buffer size above the number of an Echo's events, so that each event is timestamped without delay.
+	// enough is larger than the number of events in a timeline, so that stamp never waits.
 	enough = 1000
 )
 
@@ -37,7 +37,7 @@ type sighting struct {
 	event watch.Event
 }
 
-// observe creates an Echo, waits until it is ready, deletes it, and waits until it is gone. It returns the Echo's timeline.
+// observe creates an Echo, waits until it is ready, and removes it. It returns the Echo's timeline.
 func (o *observer) observe(ctx context.Context, name string) (line, error) {
 	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // a single pod that nevertheless has a PodDisruptionBudget
 		e.Spec.Replicas, e.Spec.DisruptionBudget.MaxUnavailable = new(int32(1)), new(int32(0))
@@ -121,7 +121,7 @@ func stamp(ctx context.Context, w watch.Interface, sightings chan<- sighting) {
 	}
 }
 
-// remove deletes an Echo, and waits until the Echo and all its pods are gone.
+// remove deletes an Echo, and waits until it is gone.
 func (o *observer) remove(ctx context.Context, echo *v1.Echo) error {
 	if err := o.client.Delete(ctx, echo); err != nil {
 		return err

@@ -44,7 +44,7 @@ type percentiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// percentilesOf returns the percentiles of a slice of values, using the nearest-rank method. The slice must not be empty.
+// percentilesOf uses the nearest-rank method. The slice must not be empty.
 func percentilesOf(values []float64) percentiles {
 	sorted := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }
@@ -84,7 +84,7 @@ func (l line) milliseconds() map[string]float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// write prints the report's table. If the path is not empty, write saves all measured values in that file.
+// write prints the report's table. It saves all measured values in a file if the path is not empty.
 func (r report) write(w io.Writer, path string) error {
 	_, err := io.WriteString(w, r.table())
 	if path == "" {

@@ -46,7 +46,7 @@ type step struct {
 	shows func(client.Object) bool
 }
 
-// steps returns the steps in their usual order. No object proves the first step complete: the API server's response does.
+// steps returns the steps in their usual order. The first step is complete when the API server responds.
 func steps() []step {
 	return []step{
 		{applied, apiServer, "", func(client.Object) bool { return false }},
@@ -65,8 +65,7 @@ func steps() []step {
 	}
 }
 
-// when converts a condition for objects of one kind into a condition for objects of any kind. Objects of all other kinds fail the
-// condition.
+// when converts a condition for objects of one kind into a condition for objects of any kind. Objects of other kinds do not meet it.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)
@@ -90,7 +89,7 @@ func isEchoReady(e *v1.Echo) bool {
 	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1.ConditionReady)
 }
 
-// path returns the last step and all steps that it depends on, directly or indirectly. All other steps happen in parallel with these.
+// path returns the last step and all steps that it depends on, directly or indirectly. Other steps happen in parallel.
 func path() []step {
 	all := steps()
 	found := all[len(all)-1:]
@@ -128,7 +127,7 @@ func (l line) missing() []string {
 // watch.
 func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
 
-// share returns how much of the time until the Echo was ready was spent waiting for the operator.
+// share returns how long the Echo waited for the operator before the Echo was ready.
 func (l line) share() time.Duration {
 	var sum time.Duration
 	for _, s := range path() {

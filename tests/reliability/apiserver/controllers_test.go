@@ -75,7 +75,7 @@ func (s *server) collect(ctx context.Context, now *state) error {
 	return nil
 }
 
-// orphan removes the owner reference from an object's dependents if the object is deleted without its dependents.
+// orphan removes the owner references to an object that is deleted without its dependents.
 func (s *server) orphan(ctx context.Context, now *state, owner *object) error {
 	for _, child := range now.children {
 		if metav1.IsControlledBy(child, owner) {
@@ -100,9 +100,8 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 	return unrest{"the dependents of the Echo are deleted"}
 }
 
-// expectNoDependents returns a violation if an Echo was removed while objects created for it still existed. The operator must keep the Echo
-// until those objects are gone. If the operator's cache is outdated, the operator may still create objects after the Echo is removed. The
-// garbage collector deletes those objects because their owner does not exist.
+// expectNoDependents returns a violation if an Echo was removed before the objects that were created for it. An operator with an outdated
+// cache may create objects after the Echo is removed. The garbage collector deletes those objects.
 func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
 		if metav1.GetControllerOfNoCopy(child) == nil {

@@ -18,14 +18,14 @@ type edit struct {
 	kept *place
 	// removes is true if the edit also removes labels that other clients have added.
 	removes bool
-	// needs is a field that the Echo's spec must set, and excludedBy is a field that the spec must not set. Either field name can be empty.
+	// needs is a field that the Echo's spec must set, and excludedBy is a field that the spec must not set. Both can be empty.
 	needs, excludedBy string
 }
 
 // place locates a map key or a list item in an object.
 type place struct {
 	path []string
-	// field is a key of the map, or the field that contains the value in each list item.
+	// field is the key in the map, or the field whose value identifies the list item.
 	field, value string
 }
 
@@ -215,7 +215,7 @@ func (e edit) unless(field string) edit {
 	return e
 }
 
-// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits accumulate. The operator cannot then
+// fits reports whether an edit applies to a spec and has a known outcome. While an Echo is paused, edits accumulate, so the operator cannot
 // distinguish an item with a new name and a new number from an item that another client added.
 func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {

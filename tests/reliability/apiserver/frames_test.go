@@ -49,7 +49,7 @@ func (c codec) frames(stream io.Reader) func() ([]byte, error) {
 	}
 }
 
-// framed returns a frame in the form in which it is sent.
+// framed returns a frame with its length prefix or newline.
 func (c codec) framed(frame []byte) []byte {
 	if !c.protobuf {
 		return append(bytes.Clone(frame), '\n')
@@ -57,7 +57,6 @@ func (c codec) framed(frame []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)
 }
 
-// watchEvent is an event of a watch.
 type watchEvent struct {
 	kind   watch.EventType
 	object runtime.Object
@@ -103,7 +102,7 @@ func expired() watchEvent {
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 
-// initialEnd returns the bookmark that ends a watch's initial events. The argument like is any object of the watched kind.
+// initialEnd returns the bookmark that ends a watch's initial events. like is any object of the watched kind.
 func initialEnd(like runtime.Object, version string) (watchEvent, error) {
 	mark := like.DeepCopyObject()
 	accessor, err := meta.Accessor(mark)

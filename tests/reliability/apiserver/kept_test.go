@@ -15,8 +15,8 @@ import (
 )
 
 // TestPlace_takeOut checks that a child is unchanged after an edit adds something and takeOut removes it. If an edit's place were larger
-// than its addition, takeOut would also remove fields that the operator set. The walk would then report a difference that the operator did
-// not cause.
+// than its addition, takeOut would remove fields that the operator set, and the walk would report a difference that the operator did not
+// cause.
 func TestPlace_takeOut(t *testing.T) {
 	for name, change := range map[string]func(*v1.EchoSpec){
 		"plain": func(*v1.EchoSpec) {},

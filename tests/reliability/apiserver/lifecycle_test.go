@@ -30,7 +30,7 @@ func (w *walk) editStatus(t *rapid.T) {
 	if err := w.client.Status().Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text, `"conditions"`) || strings.Contains(text, `"status": null`) { // the patch replaces a condition added earlier
+	if strings.Contains(text, `"conditions"`) || strings.Contains(text, `"status": null`) { // the patch replaces earlier conditions
 		w.foreign["Echo"] = slices.DeleteFunc(w.foreign["Echo"], func(f foreign) bool { return f.path[0] == "status" })
 	}
 	if strings.Contains(text, `"type": "Theirs"`) {
@@ -38,8 +38,8 @@ func (w *walk) editStatus(t *rapid.T) {
 	}
 }
 
-// editMetadata changes the Echo's metadata. If the Echo is paused, editMetadata does not remove the finalizer. The operator would not
-// restore the finalizer, so a later deletion would not happen in order.
+// editMetadata changes the Echo's metadata. It does not remove the finalizer of a paused Echo, because the operator would not restore the
+// finalizer before a deletion.
 func (w *walk) editMetadata(t *rapid.T) {
 	if rapid.Bool().Draw(t, "annotate") || w.isPaused() {
 		w.annotate(t, "theirs", "yes")
@@ -50,8 +50,7 @@ func (w *walk) editMetadata(t *rapid.T) {
 	w.mergeEcho(t, text)
 }
 
-// recreate deletes the Echo and creates it again with the same spec. If the Echo was deleted without its children, those children block the
-// next Echo until another client deletes them.
+// recreate deletes the Echo and creates it again with the same spec. It deletes orphaned children, which would block the new Echo.
 func (w *walk) recreate(t *rapid.T) {
 	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 		metav1.DeletePropagationOrphan}).Draw(t, "order")
@@ -68,7 +67,7 @@ func (w *walk) recreate(t *rapid.T) {
 	w.create(t)
 }
 
-// restart kills the operator without warning and starts it again.
+// restart kills the operator and starts it again.
 func (w *walk) restart(t *rapid.T) {
 	w.say("# the operator is killed and started again")
 	w.operator.wire.cut()
@@ -86,8 +85,8 @@ func (w *walk) arm(t *rapid.T) {
 	w.operator.wire.arm(f, after)
 }
 
-// disownChild removes a child's owner reference, so that the child no longer belongs to the Echo. The Echo's status must report that the
-// name is taken. Until the child is gone or belongs to the Echo again, nothing may change.
+// disownChild removes a child's owner reference. The Echo's status must then report that the name is taken. Nothing may change until the
+// child is gone or has its owner again.
 func (w *walk) disownChild(t *rapid.T) {
 	kind := w.drawChild(t)
 	back := rapid.Bool().Draw(t, "back")
@@ -128,12 +127,12 @@ func (w *walk) annotate(t *rapid.T, key, value string) {
 	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
 }
 
-// keep records another client's addition to an object of a kind. The operator must preserve the addition.
+// keep records another client's addition to an object of a kind.
 func (w *walk) keep(kind string, added foreign) {
 	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
 }
 
-// String returns a text that identifies the addition.
+// String identifies the addition.
 func (f foreign) String() string { return fmt.Sprint(f.place, f.uid) }
 
 func (w *walk) echoUID(t *rapid.T) types.UID {

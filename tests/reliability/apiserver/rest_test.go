@@ -25,7 +25,7 @@ import (
 // echoName is the name of every Echo. Each namespace contains only one Echo.
 const echoName = "walker"
 
-// unrest is an error that says why a namespace is not at rest.
+// unrest is an error that reports why a namespace is not at rest.
 type unrest struct{ why string }
 
 func (u unrest) Error() string { return u.why }
@@ -151,7 +151,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	}
 }
 
-// isUnwatched reports whether the Echo is paused and one of its children lacks the label that the watch selects.
+// isUnwatched reports whether the Echo is paused and one of its children lacks the label that the watch selects by.
 func (s *state) isUnwatched() bool {
 	if s.echo == nil {
 		return false
@@ -170,7 +170,7 @@ func (s *state) reportsSpec() bool {
 	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
-// isRefused reports whether an Echo's status reports that the Echo's latest generation cannot be applied.
+// isRefused reports whether, according to the status, the Echo's latest generation cannot be applied.
 func isRefused(echo *object) bool {
 	degraded := condition(echo, v1.ConditionDegraded)
 	return degraded != nil && degraded["status"] == "True" && degraded["observedGeneration"] == echo.GetGeneration() &&

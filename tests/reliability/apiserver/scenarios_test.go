@@ -46,7 +46,7 @@ func scenarios() []scenario {
 	}
 }
 
-// create creates an Echo with all kinds of children. If an earlier Echo is being deleted, create first waits until that Echo is gone.
+// create creates an Echo with all kinds of children.
 func create(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, support.Echo(namespace, echoName, func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
@@ -74,7 +74,7 @@ func takeName(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, foreignService(namespace))
 }
 
-// freeName deletes the other client's Service. It also makes the operator check the name immediately instead of after up to a minute.
+// freeName deletes the other client's Service, and changes the Echo so that the operator checks the name immediately.
 func freeName(ctx context.Context, c client.Client, namespace string) error {
 	if err := c.Delete(ctx, foreignService(namespace)); err != nil {
 		return err
@@ -94,7 +94,6 @@ func editChildren(ctx context.Context, c client.Client, namespace string) error 
 	return nil
 }
 
-// loseChildren deletes the children.
 func loseChildren(ctx context.Context, c client.Client, namespace string) error {
 	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
 		if err := c.Delete(ctx, childOf(kind, namespace), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
@@ -116,7 +115,7 @@ func childOf(kind, namespace string) *object {
 	return child
 }
 
-// run carries out a scenario in a new namespace. It returns the final state.
+// run carries out a scenario in a new namespace, and returns the final state.
 func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_ map[string]any, err error) {
 	namespace, err := s.newNamespace(ctx, "tampered")
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *server) podsOf(ctx context.Context, now *state) error {
 	return nil
 }
 
-// isQuiet reports whether the operator has sent no requests recently.
+// isQuiet reports whether the operator sends no requests for some time.
 func (w *wire) isQuiet(namespace string) bool {
 	before := w.requests(namespace)
 	err := wait.PollUntilContextTimeout(context.Background(), interval, held, true, func(context.Context) (bool, error) {

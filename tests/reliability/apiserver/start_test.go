@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// patience limits how long the tests wait, and allows for a busy machine. If an Echo is paused and a child has lost its label, the
-	// operator does not watch the child, but checks it once a minute. Only that check detects that the child was deleted.
+	// patience limits how long the tests wait, and allows for a busy machine. The operator does not watch a paused Echo's child that has lost
+	// its label. Only a check once a minute detects that the child was deleted.
 	patience = status.LookPeriod + 20*time.Second
 	// interval is the time between two checks of a condition.
 	interval = 10 * time.Millisecond
@@ -84,7 +84,7 @@ type process struct {
 	stopped chan error
 }
 
-// startOperator starts the operator for the given namespaces. The operator's requests and watches pass through a wire.
+// startOperator starts the operator for the given namespaces. The operator's requests pass through the wire.
 func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
 	config := rest.CopyConfig(s.config)
 	config.Wrap(w.around)
@@ -98,7 +98,7 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 	return p, nil
 }
 
-// end stops the operator as a crash would: the operator sends no further requests.
+// end stops the operator without further requests, as a crash would.
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// uid matches UIDs. UIDs also occur in the managed fields.
+// uid matches UIDs, which also occur in the managed fields.
 const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 type object = unstructured.Unstructured
@@ -28,16 +28,15 @@ type object = unstructured.Unstructured
 // state contains the objects that the API server stores in a namespace.
 type state struct {
 	echo *object // nil if there is no Echo
-	// children maps each kind that a child can have to an object of that kind, if one exists. It does not matter who created the object. A
-	// correct state has at most one object of each kind.
+	// children contains one object of each kind that a child can have, regardless of who created the object. A correct state has at most one
+	// object of each kind.
 	children map[string]*object
-	// others are additional objects whose kind already has an object in children.
+	// others contains additional objects of these kinds.
 	others []*object
 	pods   []*object
 }
 
-// read reads the objects that the API server stores in a namespace. It reads the Echo first. If the Echo is missing, it must therefore have
-// been removed before the other objects were read.
+// read reads the objects in a namespace. It reads the Echo first, so that a missing Echo was removed before the other objects were read.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {

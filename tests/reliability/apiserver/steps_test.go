@@ -39,16 +39,15 @@ func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	w.patchSpec(t, f.Path[0], next)
 }
 
-// skipAmbiguous skips a change to the name of the Service's port while the Echo is paused. While the Echo is paused, edits accumulate. The
-// operator cannot distinguish a port with a new name and a new number from a port that another client added.
+// skipAmbiguous skips a change to the name of the Service's port while the Echo is paused, for the reason in edit.fits.
 func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	if w.isPaused() && portNameOf(w.spec) != portNameOf(next) {
 		t.SkipNow()
 	}
 }
 
-// patchSpec copies a field from another spec, or all fields if the name is empty. If the API server rejects the patch, patchSpec returns
-// the reason, otherwise "".
+// patchSpec copies a field from another spec, or all fields if the name is empty. It returns the API server's reason for rejecting the
+// patch, or "".
 func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
 	switch value, set := next[name]; {
@@ -101,8 +100,8 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same Ingress class, load balancer class or IP families. If they differ, the operator may
-// replace the object.
+// sameClass reports whether two specs have the same Ingress class, load balancer class, or IP families. Otherwise, the operator may replace
+// the object.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)
@@ -166,7 +165,7 @@ func (w *walk) pause(t *rapid.T) {
 	w.patchSpec(t, "paused", next)
 }
 
-// drawChild draws the kind of an existing child.
+// drawChild draws a kind of child that the spec requires.
 func (w *walk) drawChild(t *rapid.T) string {
 	var kinds []string
 	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {

@@ -44,7 +44,6 @@ func (s *stream) run(handle func(*stream, []byte) bool, before [][]byte) {
 	}
 }
 
-// end ends the stream.
 func (s *stream) end() {
 	s.once.Do(func() {
 		close(s.closed)
@@ -100,7 +99,7 @@ func (b *streamBody) Close() error {
 
 // past is the history that a kind's watches have reported since the first list.
 type past struct {
-	// end is the bookmark at the end of the first list. The first list is empty.
+	// end is the bookmark at the end of the first list, which is empty.
 	end     *watchEvent
 	version string
 	events  []watchEvent

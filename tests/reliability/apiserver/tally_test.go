@@ -57,6 +57,5 @@ func (c *tally) String() string {
 		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
 }
 
-// violations is the name under which broken promises are counted. While rapid shrinks a failed walk, the walk breaks the same promise many
-// times.
+// violations is the name under which broken promises are counted. While rapid shrinks a walk, the walk breaks a promise many times.
 const violations = "violations, including those found while shrinking"

@@ -22,7 +22,7 @@ type tampering struct {
 	name string
 	// late is true if the operator might miss a change until its next list request.
 	late bool
-	// apply sends the event or a replacement. To end the stream, it returns false.
+	// apply sends the event or a replacement. It returns false to end the stream.
 	apply func(*stream, []byte) bool
 	// expires is true if the next watch request gets a 410 response.
 	expires bool
@@ -69,7 +69,7 @@ type tamperer struct {
 	streams []*stream
 }
 
-// watched sends a list or watch request, and tampers with the response if necessary.
+// watched sends a list or watch request, and may tamper with the response.
 func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	isOther := strings.Contains(r.URL.Query().Get("labelSelector"), v1.CompanionLabel) // the operator watches pods twice
 	if !strings.HasSuffix(r.URL.Path, "/"+t.resource) || isOther {
@@ -108,7 +108,7 @@ func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	return &changed
 }
 
-// handle sends a frame on a stream, or tampers with it. To end the stream, it returns false.
+// handle sends a frame on a stream, or tampers with it. It returns false to end the stream.
 func (t *tamperer) handle(s *stream, frame []byte) bool {
 	event, err := s.codec.decode(frame)
 	if err != nil || event.kind == watch.Error {

@@ -13,9 +13,7 @@ import (
 // walkers is the number of concurrent walks. Each walk has its own operator.
 const walkers = 6
 
-// TestWalk takes random steps: changes to an Echo that follow its schema, and changes by other clients. After each step, the Echo must
-// match an Echo that was created with the same spec. rapid's flags set how many walks each walker takes (-rapid.checks), and how many steps
-// each walk has (-rapid.steps).
+// TestWalk takes random steps. After each step, the Echo must match a fresh Echo with the same spec.
 func TestWalk(t *testing.T) {
 	s := startServer(t)
 	schema, err := specs.Read("../../../config/crd/bases/example.com_echoes.yaml")
@@ -65,7 +63,7 @@ func (w *walk) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// fail ends the walk with a message that is the same each time, so that rapid can look for a shorter walk that fails in the same way.
+// fail ends the walk with the same message each time, so that rapid can look for a shorter walk that fails in the same way.
 func (w *walk) fail(t *rapid.T, broken violation) {
 	w.counted.note(violations)
 	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked,

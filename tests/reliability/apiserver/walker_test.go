@@ -29,7 +29,7 @@ type walk struct {
 	spec, good map[string]any
 	// freshOf contains the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
-	// foreign contains other clients' additions, by the kind of the object. The operator must preserve the additions.
+	// foreign contains other clients' additions, by the kind of the object.
 	foreign map[string][]foreign
 	// uids contains the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since the last
 	// check.
@@ -77,7 +77,7 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk 
 	return w
 }
 
-// running returns the operator, after starting it if necessary.
+// running starts the operator if necessary, and returns it.
 func (w *walk) running() (*process, error) {
 	next := &wire{}
 	if w.operator != nil {
@@ -92,7 +92,6 @@ func (w *walk) running() (*process, error) {
 	return w.operator, err
 }
 
-// create creates the Echo.
 func (w *walk) create(t *rapid.T) {
 	text, err := json.Marshal(w.spec)
 	if err != nil {
@@ -119,7 +118,7 @@ func newEcho(namespace string, spec map[string]any) *object {
 // accept records the stored spec as the walk's spec.
 func (w *walk) accept(echo *object) { w.spec, _ = echo.DeepCopy().Object["spec"].(map[string]any) }
 
-// say adds a line to the record of the walk. fail prints the record of the walk.
+// say adds a line to the record that fail prints.
 func (w *walk) say(format string, arguments ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
 }
@@ -154,7 +153,7 @@ func (w *walk) settleWalked(t *rapid.T) *state {
 	return now
 }
 
-// expectNoError ends the walk if there is an error. The error can also be a violation.
+// expectNoError ends the walk if there is an error, which may be a violation.
 func (w *walk) expectNoError(t *rapid.T, err error) {
 	broken, rest := violation{}, unrest{}
 	switch {

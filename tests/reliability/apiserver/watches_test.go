@@ -16,7 +16,7 @@ import (
 const (
 	// atOnce is the number of plans that run concurrently. Each plan has its own operator.
 	atOnce = 8
-	// For each kind, the plans tamper with the first event and the last lastEvents events. Each plan tampers with one event.
+	// For each kind, the plans tamper with the first event or one of the last lastEvents events.
 	lastEvents = 3
 )
 
@@ -35,8 +35,8 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s: event %d of %s is %s", p.scenario.name, p.tamperer.at, p.tamperer.resource, p.tamperer.name)
 }
 
-// TestWatches tampers with one of the operator's events in each run of a scenario. If an event was lost, the operator lists again at the
-// end. The final state must match a run without tampering.
+// TestWatches tampers with one watch event in each run of a scenario. If the event was lost, the operator lists again at the end. The final
+// state must be the same as without tampering.
 func TestWatches(t *testing.T) {
 	s := startServer(t)
 	s.pods = true

@@ -21,11 +21,11 @@ var errCut = errors.New("the connection was cut")
 type wire struct {
 	lock sync.Mutex
 	dead bool
-	// sent counts the requests that reconciles send, by namespace. It does not count requests that fill caches.
+	// sent counts the requests that reconciles send, by namespace.
 	sent map[string]int
 	// written counts the requests in sent that write children.
 	written map[string]int
-	// fault affects a request from a reconcile of an object in the fault's namespace, after the given number of other requests.
+	// fault affects a request in the fault's namespace after the given number of other requests.
 	fault *fault
 	after int
 	// watched changes the responses to list and watch requests. If watched is nil, the responses stay unchanged.
@@ -46,12 +46,12 @@ type fault struct {
 
 func faults() []fault {
 	return []fault{
-		{name: "is answered 403", code: http.StatusForbidden},
-		{name: "is answered 404", code: http.StatusNotFound},
-		{name: "is answered 409", code: http.StatusConflict},
-		{name: "is answered 500", code: http.StatusInternalServerError},
-		{name: "is answered with 500 after it is carried out", code: http.StatusInternalServerError, done: true},
-		{name: "is answered 503", code: http.StatusServiceUnavailable},
+		{name: "gets response 403", code: http.StatusForbidden},
+		{name: "gets response 404", code: http.StatusNotFound},
+		{name: "gets response 409", code: http.StatusConflict},
+		{name: "gets response 500", code: http.StatusInternalServerError},
+		{name: "gets response 500 after it is carried out", code: http.StatusInternalServerError, done: true},
+		{name: "gets response 503", code: http.StatusServiceUnavailable},
 		{name: "gets no response"},
 		{name: "gets no response after it is carried out", done: true},
 		{name: "is the last before a crash", done: true, crash: true},
@@ -104,7 +104,7 @@ func (w *wire) carry(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return answer(r, f.code), nil
 }
 
-// count counts a request. If a fault affects the request, count returns the fault, otherwise nil.
+// count counts a request, and returns the fault that affects the request, if any.
 func (w *wire) count(r *http.Request) (*fault, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -156,14 +156,14 @@ func (w *wire) isCut() bool {
 	return w.dead
 }
 
-// requests returns how many requests were sent in reconciles of objects in a namespace.
+// requests returns how many requests reconciles have sent in a namespace.
 func (w *wire) requests(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.sent[namespace]
 }
 
-// writes returns the number of requests that wrote children while objects in a namespace were reconciled.
+// writes returns how many requests wrote children in a namespace.
 func (w *wire) writes(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()

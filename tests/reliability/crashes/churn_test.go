@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// churnPause is the longest pause between two changes. mostChanges is the maximum number of changes in a spec.
+	// churnPause is the longest pause between two changes. mostChanges is the maximum number of changes in a Ginkgo spec.
 	churnPause  = time.Second
 	mostChanges = 600
 )
@@ -46,7 +46,7 @@ type churn struct {
 func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
 func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 
-// startChurn starts making changes, and continues until it is stopped. The suite's random seed determines the changes.
+// startChurn makes changes in the background until it is stopped. The suite's random seed determines the changes.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
 	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
@@ -54,7 +54,7 @@ func startChurn(ctx context.Context, namespace string) *churn {
 	Expect(err).NotTo(HaveOccurred())
 	c := &churn{namespace: namespace, image: repository + ":v" + strings.TrimSpace(string(version)), counts: map[string]int{},
 		random: rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))}
-	GinkgoWriter.Println("the churn follows from the seed", GinkgoRandomSeed())
+	GinkgoWriter.Println("the changes depend on the seed", GinkgoRandomSeed())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

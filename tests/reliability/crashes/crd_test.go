@@ -12,7 +12,7 @@ const crd = "crd/echoes.example.com"
 
 var _ = Describe("the CustomResourceDefinition is deleted and installed again", func() {
 	// Deleting the CustomResourceDefinition also deletes the Echoes, including the steady Echo.
-	It("while the operator runs, which also restarts without it", func(ctx SpecContext) {
+	It("while the operator runs and restarts", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 15)
 		crash("deleting the CustomResourceDefinition")

@@ -29,7 +29,7 @@ import (
 // quiet is how long the test expects no writes from the operator while nothing changes.
 const quiet = 10 * time.Second
 
-// withoutEchoes returns the kinds of objects that may belong to an Echo. The Echo itself is not included.
+// withoutEchoes returns the kinds of objects that may belong to an Echo, except the Echo.
 func withoutEchoes() []client.ObjectList {
 	return []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}
@@ -81,8 +81,8 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey returns a key for a companion, based on the name of its owner. If an owner has several companions, the key of each
-// additional companion contains a number.
+// companionKey returns a key for a companion from its owner's name. If an owner has several companions, the keys of the others contain a
+// number.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
 	for number := 2; seen[key] != ""; number++ {
@@ -176,8 +176,8 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 	return versions
 }
 
-// writes returns the API server's counts of requests that changed Echoes or objects like their children. The counts exclude PUT requests,
-// because Kubernetes' controllers use them.
+// writes returns the API server's counts of requests that changed Echoes or objects of their children's kinds. It excludes PUT requests,
+// which Kubernetes controllers send.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()
 	counted := regexp.MustCompile(

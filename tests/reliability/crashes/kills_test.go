@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// specTimeout limits the duration of a spec, and allows for a busy machine.
+// specTimeout limits the duration of a Ginkgo spec, and allows for a busy machine.
 const specTimeout = 15 * time.Minute
 
 var _ = Describe("the operator", func() {
@@ -44,7 +44,7 @@ var _ = Describe("the operator", func() {
 		leader, other := awaitLeader(ctx)
 		process := realcluster.ProcessOf(leader)
 		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
-		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // if the spec succeeded, the process has ended, and this returns an error
+		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // fails if the spec succeeded, because the process has ended
 		dropLease(ctx)
 		Eventually(func(g Gomega) {
 			g.Expect(lease(ctx, g).Spec.HolderIdentity).To(HaveValue(HavePrefix(other.Name + "_")))

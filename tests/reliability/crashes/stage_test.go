@@ -44,7 +44,7 @@ func (s *stage) probe(ctx context.Context) *stage {
 	return s
 }
 
-// url returns the URL of the Service. It does not use the URL in the status, which is the URL of the Ingress.
+// url returns the URL of the Service. The URL in the status is the URL of the Ingress.
 func (s *stage) url() string {
 	return "http://" + s.steady.Name + "." + s.steady.Namespace + ".svc/crashes"
 }
@@ -60,7 +60,7 @@ func steady(namespace string) *v1.Echo {
 func (s *stage) createSteady(ctx context.Context) {
 	GinkgoHelper()
 	s.steady = steady(s.steady.Namespace)
-	Eventually(func(g Gomega) { // the API may have been installed just before
+	Eventually(func(g Gomega) { // the API may have just been installed
 		g.Expect(ignoreExisting(k8s.Create(ctx, s.steady))).To(Succeed())
 		g.Expect(ignoreExisting(k8s.Create(ctx, realcluster.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())

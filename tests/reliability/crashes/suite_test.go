@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// A failed spec may leave processes stopped that all later specs need.
+// A failed spec may leave processes stopped that later specs need.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")

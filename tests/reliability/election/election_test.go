@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// maxDelay is the longest total delay of a request and its response. It is so short that a lease cannot expire during the delay.
+	// maxDelay is the longest total delay of a request and its response. During this delay, a lease cannot expire.
 	maxDelay = time.Second
 	// longDelay is so long that the leader cannot renew the lease before the renew deadline.
 	longDelay = 8 * time.Second
@@ -37,7 +37,7 @@ const (
 	interval = 50 * time.Millisecond
 	// editPeriod is the time between two changes of an Echo.
 	editPeriod = 200 * time.Millisecond
-	// echoes are so many that some are not waiting for a lost request, so that a leader without its lease still writes.
+	// echoes is the number of Echoes. It is large, so that a leader without its lease still writes while some Echoes wait for lost requests.
 	echoes = 20
 )
 
@@ -45,7 +45,7 @@ const (
 type trouble int
 
 const (
-	leaseLost trouble = iota // only lease requests are lost, so that the leader could still send other requests
+	leaseLost trouble = iota // only lease requests are lost, so that other requests still arrive
 	allLost
 	terminated
 	troubles
@@ -195,8 +195,8 @@ func (s *scene) end(t *testing.T, how trouble) {
 	t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(s.journal.began).Seconds(), after, before)
 }
 
-// TestOneLeader checks that a leader sends no writes, except events, more than 13 s after its last successful renewal. It also checks that
-// none of these writes arrives after another process has acquired the lease.
+// TestOneLeader checks that a leader sends no writes, except events, more than 13 s after its last successful renewal, and that no such
+// write arrives after another process has acquired the lease.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {

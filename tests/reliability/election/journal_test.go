@@ -18,7 +18,7 @@ type request struct {
 	// arrived is the time when the API server received the request. answered is the time when the process received the response.
 	arrived, answered time.Duration
 	code              int
-	// holder is the identity of the holder that a write to the lease contains.
+	// holder is the holder identity in a write to the lease.
 	holder string
 }
 
@@ -44,8 +44,8 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send the request. Any replica may send reviews, which change nothing. Any replica may also
-// write to the lease, because a write replaces only the version that the process has read.
+// isWork reports whether only the leader may send the request. Any replica may send reviews, which change nothing, and writes to the lease,
+// which replace only the version that the process has read.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
 }
@@ -57,7 +57,7 @@ type journal struct {
 	requests []*request
 }
 
-// write calls a function that changes the journal, and passes the time since the start of the test to that function.
+// write passes the time since the start of the test to a function that changes the journal.
 func (j *journal) write(change func(now time.Duration)) {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -101,7 +101,7 @@ func isRelease(r request) bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder == ""
 }
 
-// byArrival returns the requests that arrived, in the order in which they arrived.
+// byArrival returns the requests that arrived, in order of arrival.
 func byArrival(requests []request) []request {
 	arrived := slices.DeleteFunc(slices.Clone(requests), func(r request) bool { return r.arrived == 0 })
 	slices.SortStableFunc(arrived, func(a, b request) int { return cmp.Compare(a.arrived, b.arrived) })

@@ -25,7 +25,7 @@ const silence = 15 * time.Second
 
 // weather determines how likely a request is to be lost, and how long it may be delayed.
 type weather struct {
-	// leaseLoss is the share of lease requests that are lost, and loss is the share of other requests that are lost.
+	// leaseLoss is the share of lease requests that are lost, and loss is the share for other requests.
 	loss, leaseLoss float64
 	// delay is the longest total delay of a request and its response.
 	delay time.Duration
@@ -50,8 +50,8 @@ func (n *network) set(w weather) {
 	n.now = w
 }
 
-// draw randomly determines the fate of the next request. For half of the lost requests, only the response is lost. Independently of that,
-// half of the lost requests leave the client waiting.
+// draw randomly determines the fate of the next request. For half of the lost requests, only the response is lost. Independently, half of
+// the lost requests leave the client waiting.
 func (n *network) draw(lease bool) fate {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -78,7 +78,7 @@ type link struct {
 	carrier http.RoundTripper
 }
 
-// serve starts a server for a link. It uses HTTP/2, as the API server does.
+// serve starts a server for a link, with HTTP/2 like the API server.
 func (l *link) serve() *httptest.Server {
 	server := httptest.NewUnstartedServer(l)
 	server.EnableHTTP2 = true
@@ -145,7 +145,7 @@ func (l *link) proxy() *httputil.ReverseProxy {
 	}
 }
 
-// lose ends an exchange without a response, either immediately or after the client has waited for the duration of silence.
+// lose ends an exchange without a response, either immediately or after the duration of silence.
 func (l *link) lose(r *http.Request, f fate) {
 	if f.hang {
 		select {
@@ -156,7 +156,7 @@ func (l *link) lose(r *http.Request, f fate) {
 	panic(http.ErrAbortHandler)
 }
 
-// holderIn returns the identity of the holder that a write to the lease contains.
+// holderIn returns the holder identity in a write to the lease.
 func holderIn(path string, body []byte) string {
 	if !strings.Contains(path, "/leases") || len(body) == 0 {
 		return ""

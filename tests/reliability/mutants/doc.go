@@ -1,6 +1,5 @@
 // Package mutants restores bugs in the operator, one at a time, and expects the tests to catch each of them. A suite that misses known bugs
-// probably also misses unknown bugs. A mutant is compiled from a changed copy of a file. The go command's overlay replaces the original, so
-// the source tree stays unchanged.
+// probably also misses unknown bugs. The go command's overlay replaces a file with a changed copy, so the source tree stays unchanged.
 //
 // The tests run only with RELIABILITY=all.
 package mutants

@@ -83,7 +83,7 @@ type declaration struct {
 	text       string
 }
 
-// declarations returns all declarations in the operator's code, by the name of what they declare.
+// declarations returns all declarations in the operator's code, by declared name.
 func declarations(t *testing.T) map[string][]declaration {
 	t.Helper()
 	g := NewWithT(t)

@@ -1,4 +1,4 @@
-// hello is a minimal HTTP server in Go. The benchmark compares other servers with hello.
+// hello is a minimal HTTP server with which the benchmark compares other servers.
 package main
 
 import (

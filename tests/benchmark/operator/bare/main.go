@@ -1,5 +1,5 @@
-// bare is a manager that watches the same kinds as the operator, with the defaults of controller-runtime, and does nothing for an Echo. The
-// benchmark compares the start of the operator with the start of bare.
+// bare is a manager with controller-runtime's defaults that watches the same kinds as the operator, but does nothing for an Echo. The
+// benchmark compares the operator's start with the start of bare.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// parse accepts the flags that the benchmark sets for the operator.
+// parse accepts the flags that the benchmark passes to the operator.
 func parse(arguments []string) (ctrl.Options, error) {
 	options := ctrl.Options{Scheme: runtime.NewScheme(), Metrics: metricsserver.Options{SecureServing: true}}
 	flags := flag.NewFlagSet("bare", flag.ContinueOnError)
@@ -68,7 +68,7 @@ func parse(arguments []string) (ctrl.Options, error) {
 	return options, types.AddToScheme(options.Scheme)
 }
 
-// addController watches the kinds that the operator watches, and reconciles Echoes by doing nothing.
+// addController watches the operator's kinds with a reconciler that does nothing.
 func addController(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").For(&v1.Echo{})
 	for _, kind := range (caches.Watched{}).Objects() {

@@ -14,7 +14,7 @@ func (f Set) Last(name string) float64 { return f[name][len(f[name])-1] }
 // spread is a median with its range.
 type spread struct{ median, least, most float64 }
 
-// spreadOf returns the spread of values. There must be at least one value.
+// spreadOf returns the spread of values. The slice must not be empty.
 func spreadOf(values []float64) spread {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2

@@ -2,8 +2,7 @@ package figures
 
 import "slices"
 
-// row is a line of the table. It compares figures of the operator with figures of the raw writer, the bare manager or another limit, and
-// with the goal.
+// row is a line of the table. It compares a figure of the operator with a limit, such as a figure of the raw writer, and with a goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures
@@ -127,7 +126,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo with a tenth of the Echoes.
+// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo in a cluster with a tenth of the Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table returns the table of measured rows. The measured values are medians, with their ranges in parentheses.
+// Table returns the table of measured rows. The values are medians, with ranges in parentheses.
 func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
@@ -67,10 +67,10 @@ func (r row) goalText() string {
 	}
 }
 
-// RequestKey marks the names of figures that count requests. It separates the name of the measurement from the name of the request.
+// RequestKey separates the measurement from the request in the names of figures that count requests.
 const RequestKey = ".request: "
 
-// RequestTable returns the requests per Echo, by verb, resource and code.
+// RequestTable returns the table of figures that count requests.
 func (f Set) RequestTable() string {
 	var names []string
 	for name := range f {

@@ -1,5 +1,5 @@
-// raw sends the same writes for Echoes as the operator, and does nothing else: it reads, decodes and watches nothing. The benchmark
-// compares the operator with raw, which also creates the Echoes.
+// raw sends the same writes for Echoes as the operator, but watches nothing and does not decode the responses. The benchmark compares the
+// operator with raw, and uses raw to create Echoes.
 //
 // raw prints "ready", starts when it receives a line, and ends when everything is written.
 package main
@@ -29,7 +29,6 @@ func main() {
 	}
 }
 
-// options are the values of the command-line flags.
 type options struct {
 	target, template string
 	count, workers   int

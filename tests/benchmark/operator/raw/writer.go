@@ -16,7 +16,6 @@ const (
 	jsonType = "application/json"
 )
 
-// writer sends the writes for Echoes.
 type writer struct {
 	options
 	client   *replay.Client
@@ -25,8 +24,7 @@ type writer struct {
 	known map[string]replay.Known
 }
 
-// timing contains the times from the first request for an Echo to the response for the Echo's Deployment and to the response for its last
-// write.
+// timing contains the times from the first request for an Echo until its Deployment is written, and until the last write.
 type timing struct{ Deployment, Last time.Duration }
 
 // buffers contain the text of one request.
@@ -56,7 +54,7 @@ func (w *writer) list(ctx context.Context) (map[string]replay.Known, error) {
 	return known, nil
 }
 
-// writeOne creates an Echo if it does not exist, and sends the template's writes.
+// writeOne creates an Echo if the -create flag is set, and sends the template's writes.
 func (w *writer) writeOne(ctx context.Context, number int, answer *bytes.Buffer, b *buffers) (timing, error) {
 	name := fmt.Sprintf("echo-%05d", number)
 	answers := make(replay.Answers, 1+len(w.template.Requests))

@@ -14,13 +14,13 @@ import (
 // Namespace is the namespace of the Echoes.
 const Namespace = "benchmark"
 
-// Target is an API server with the certificate of a user.
+// Target is an API server with a user's certificate.
 type Target struct {
 	Host                 string
 	CA, Certificate, Key []byte
 }
 
-// Client sends requests over one HTTP/2 connection and decodes nothing.
+// Client sends requests over one HTTP/2 connection without decoding responses.
 type Client struct {
 	host string
 	http *http.Client

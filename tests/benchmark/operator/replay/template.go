@@ -15,17 +15,17 @@ type Write struct {
 	Body, Answer                     []byte
 }
 
-// Value is the name of a value that a response contains.
+// Value names a value in a response.
 type Value string
 
-// These are the values in responses that later requests may need.
+// These are the values that later requests may need.
 const (
 	UID     Value = "uid"
 	Version Value = "resourceVersion"
 )
 
-// Piece is a part of a request: text, the name of the Echo, or a value from an earlier response. Response 0 is the response to the creation
-// of the Echo, and response 1 is the response to the first write.
+// Piece is a part of a request: text, the name of the Echo, or a value from an earlier response. Answer 0 is the response to the Echo's
+// creation, and answer 1 is the response to the first write.
 type Piece struct {
 	Text   []byte `json:",omitempty"`
 	Name   bool   `json:",omitempty"`
@@ -33,7 +33,7 @@ type Piece struct {
 	Answer int    `json:",omitempty"`
 }
 
-// Request is a write for any Echo.
+// Request is the template of one write.
 type Request struct {
 	Method, ContentType, Accept string
 	URI, Body                   []Piece
@@ -41,17 +41,17 @@ type Request struct {
 	Needs []Value `json:",omitempty"`
 }
 
-// Template contains the operator's writes for an Echo. It always keeps the values from the Echo's creation.
+// Template contains the operator's writes for an Echo. Requests may contain any value from answer 0.
 type Template struct{ Requests []Request }
 
-// hole is a string in a request, together with the piece that replaces the string.
+// hole is a string in a request, and the piece that replaces the string.
 type hole struct {
 	text  []byte
 	piece Piece
 }
 
-// NewTemplate turns the writes for the named Echo into a template, given the response to its creation. The names of other Echoes must have
-// the same length, because the encoding of a body may contain lengths.
+// NewTemplate turns the response to an Echo's creation and the writes for the Echo into a template. The names of other Echoes must have the
+// same length, because an encoded body may contain lengths.
 func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
 	holes := []hole{{[]byte(name), Piece{Name: true}}}
 	var versions []hole
@@ -103,7 +103,7 @@ func unknownVersion(body []Piece) bool {
 	return false
 }
 
-// split cuts a string at holes. If two holes begin at the same position, the first one counts.
+// split cuts a string at holes. If two holes begin at the same position, the hole that is listed first counts.
 func split(text []byte, holes []hole) []Piece {
 	var pieces []Piece
 	for {
@@ -127,7 +127,7 @@ func split(text []byte, holes []hole) []Piece {
 	}
 }
 
-// setNeeds determines which values from each request's response must be stored for later requests.
+// setNeeds determines which values in each response later requests contain.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
 		for _, p := range slices.Concat(r.URI, r.Body) {
@@ -142,7 +142,7 @@ func (t *Template) setNeeds() {
 	}
 }
 
-// Answers are the values from the responses for one Echo. The first values are from the Echo's creation.
+// Answers contains the values from the responses for one Echo, beginning with the Echo's creation.
 type Answers []Known
 
 // Known contains the known values of an object.
@@ -183,8 +183,8 @@ func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
 
 const uidLength = 36
 
-// Find returns a value from an object in the API server's JSON or protobuf encoding. It does not parse the object, but relies on the fact
-// that the metadata comes first. It returns nil if the value is missing.
+// Find returns a value from an object in the API server's JSON or protobuf encoding. It does not parse the object, but relies on the
+// metadata being first. It returns nil if the value is missing.
 func Find(object []byte, value Value) []byte {
 	if bytes.HasPrefix(object, []byte("k8s\x00")) {
 		return findProtobuf(object, value)

@@ -17,7 +17,7 @@ func object(uid, version string) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"managedFields":[{"k":{"\"uid\":\"x\"":{}}}],"resourceVersion":"%s","uid":"%s"}}`, version, uid)
 }
 
-// inProtobuf returns the beginning of a protobuf-encoded object, which contains the object's name, UID and resource version.
+// inProtobuf returns the beginning of a protobuf-encoded object, with its name, UID, and resource version.
 func inProtobuf(name, uid, version string) string {
 	return "k8s\x00\x0a" + string(rune(len(name))) + name + "\x2a\x24" + uid + "\x32" + string(rune(len(version))) + version + "\x38\x01"
 }

@@ -22,7 +22,7 @@ type Families map[string]*dto.MetricFamily
 // Counts contains the number of requests for each combination of verb, resource and code.
 type Counts map[string]float64
 
-// touched reports whether the operator can read or write a resource. The API server itself reads and writes the other resources.
+// touched reports whether the operator can read or write a resource. Only the API server itself uses the other resources.
 func touched(resource string) bool {
 	switch resource {
 	case "echoes", "pods", "nodes", "events", "leases", "apiservers":
@@ -50,7 +50,7 @@ func Served(metrics Families) Counts {
 	return found
 }
 
-// isCounted reports whether a request counts: the benchmark's own requests, which list events and create Echoes, do not.
+// isCounted reports whether a request counts. The benchmark's own requests, which list events and create Echoes, do not count.
 func isCounted(l map[string]string) bool {
 	switch {
 	case l["resource"] == "":
@@ -103,7 +103,7 @@ func (c Counts) Sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// IsWork reports whether a request is not for a lease. Leases, including the API server's own lease, are renewed all the time.
+// IsWork excludes requests for leases, which the API server and the operator renew all the time.
 func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
 // IsConflict reports whether the response to a request was 409.
@@ -127,9 +127,8 @@ func Passes(metrics Families) float64 {
 	return total
 }
 
-// LiveHeap returns the number of bytes that were still in use after the last garbage collection. It calculates this number from the heap
-// size that triggers the next collection: the heap must grow by GOGC percent. If a memory limit is set, the next collection may start
-// earlier.
+// LiveHeap returns the number of bytes that were still in use after the last garbage collection. It calculates this number from GOGC and
+// the heap size that triggers the next collection. The number is too low if a memory limit makes the next collection start earlier.
 func LiveHeap(metrics Families) float64 {
 	gogc := gauge(metrics, "go_gc_gogc_percent")
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
@@ -143,7 +142,7 @@ func gauge(metrics Families, name string) float64 {
 	return 0
 }
 
-// Scrape reads metrics. The request contains the token unless the token is empty.
+// Scrape reads metrics. The token may be empty.
 func Scrape(ctx context.Context, c *http.Client, url, token string) (Families, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -168,8 +167,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns the numbers of requests that a process has sent, by method and code, according to its own metrics. The counts include the
-// POST requests that review the clients that read the metrics. Requests that create events are also POST requests.
+// Sent returns how many requests a process has sent, by method and code, according to its own metrics. POST requests include the creation
+// of events, and the reviews of clients that read the metrics.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {
@@ -179,12 +178,12 @@ func Sent(metrics Families) Counts {
 	return sent
 }
 
-// IsAny is a condition that matches all requests.
+// IsAny matches all requests.
 func IsAny(string) bool { return true }
 
-// IsNoReview excludes the review requests that are caused by reading the metrics.
+// IsNoReview excludes POST requests, because reading the metrics causes reviews.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request writes an object. POST requests are excluded, because an operator that writes nothing else sends them
-// for reviews and not for events.
+// IsWrite reports whether a request writes an object. It excludes POST requests, because an operator that writes nothing else sends them
+// only for reviews.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

@@ -16,18 +16,16 @@ import (
 )
 
 const (
-	// stormNamespaces is the number of namespaces that contain the Echoes of a storm. Whenever a Deployment changes, the Kubernetes
-	// controllers read all pods and ReplicaSets in its namespace. If all 20,000 pods were in one namespace, these reads would take longer
-	// than everything else.
+	// stormNamespaces is the number of namespaces that contain Echoes. Whenever a Deployment changes, the Kubernetes controllers read all pods
+	// and ReplicaSets in its namespace. If all 20,000 pods were in one namespace, these reads would take longer than everything else.
 	stormNamespaces = 20
-	// podsPerNode is the largest number of pods on a node.
+	// podsPerNode is the maximum number of pods on a node.
 	podsPerNode = 500
-	// atRollout is the maximum factor by which the number of an Echo's pods grows during a rollout: old pods, new pods, and pods being
-	// deleted.
+	// atRollout is the maximum factor by which the number of pods grows during a rollout, when old, new, and terminating pods exist.
 	atRollout = 2
 )
 
-// schedulerConfig makes the scheduler choose any node with enough resources, as quickly and as often as possible.
+// schedulerConfig makes the scheduler choose any node with enough resources, and raises its request limit.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
@@ -39,13 +37,12 @@ profiles:
 // Cluster is a control plane with the controllers and the scheduler that its pods require. The kubelets of its nodes are simulated.
 type Cluster struct {
 	*ControlPlane
-	kubernetes   string     // the directory that contains the Kubernetes programs
+	kubernetes   string     // directory of the Kubernetes programs
 	programs     []*Program // excludes the programs of the control plane
 	stopKubelets context.CancelFunc
 }
 
-// StartCluster starts a cluster with enough nodes for a number of pods. kubernetes is the directory that contains the cluster's controllers
-// and scheduler.
+// StartCluster starts a cluster with enough nodes for a number of pods. kubernetes is the directory of the controllers and the scheduler.
 func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster, err error) {
 	p, err := StartControlPlane(ctx)
 	if err != nil {
@@ -62,7 +59,7 @@ func StartCluster(ctx context.Context, kubernetes string, pods int) (_ *Cluster,
 		c.startControllers(ctx), c.startScheduler(ctx))
 }
 
-// StormNamespace returns the namespace of one of the Echoes in a storm.
+// StormNamespace returns the namespace of the Echo with the given number.
 func StormNamespace(number int) string {
 	return fmt.Sprintf("%s-%02d", Namespace, number%stormNamespaces)
 }
@@ -85,10 +82,10 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns the number of nodes that are required for a number of pods, including some spare nodes.
+// NodesFor returns how many nodes a number of pods requires during a rollout, plus a spare node.
 func NodesFor(pods int) int { return (pods*atRollout+podsPerNode-1)/podsPerNode + 1 }
 
-// addNodes adds nodes without taints. A new node normally has a taint, which a controller removes, but that controller does not run here.
+// addNodes adds nodes and removes their taints, because the controller that usually does this does not run.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
@@ -106,8 +103,8 @@ func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	})
 }
 
-// startControllers starts the controllers that pods require, without limits on their requests. It omits the disruption controller, which
-// reads all budgets in the namespace for each pod event. With thousands of budgets, this would take longer than everything else.
+// startControllers starts the controllers that pods require, with a high request limit. It omits the disruption controller, which reads all
+// budgets in the namespace for each pod event. With thousands of budgets, these reads would take longer than everything else.
 func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {

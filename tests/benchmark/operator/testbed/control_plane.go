@@ -34,7 +34,7 @@ import (
 const (
 	// Namespace is the namespace that contains the Echoes. The API server writes its own events to other namespaces.
 	Namespace = replay.Namespace
-	// CreatorUser has the operator's permissions, and can also create and update Echoes, which raw writers do.
+	// CreatorUser has the operator's permissions, and can create and update Echoes for raw writers.
 	CreatorUser = "creator"
 	// scraper is the service account that can read the operator's metrics.
 	scraper = "scraper"
@@ -54,7 +54,7 @@ type ControlPlane struct {
 	Env *envtest.Environment
 }
 
-// StartControlPlane starts an empty control plane. It creates a directory for the users' files.
+// StartControlPlane starts an empty control plane.
 func StartControlPlane(ctx context.Context) (_ *ControlPlane, err error) {
 	p := &ControlPlane{}
 	defer func() {
@@ -105,7 +105,7 @@ func (p *ControlPlane) Stop() error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// addAccounts adds the users, and a service account that can read metrics. It also writes their credentials to files.
+// addAccounts adds the users and the scraper, and grants their permissions.
 func (p *ControlPlane) addAccounts(ctx context.Context) error {
 	if err := p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *ControlPlane) addAccounts(ctx context.Context) error {
 		p.addUsers(), p.addScraper(ctx))
 }
 
-// rulesOf returns the rules of the operator's roles.
+// rulesOf returns the rules of the ClusterRoles in files.
 func rulesOf(files ...string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, file := range files {
@@ -169,8 +169,8 @@ func (p *ControlPlane) addUsers() error {
 	return p.writeServingCertificate()
 }
 
-// writeServingCertificate writes a certificate for the metrics endpoint, as OpenShift and cert-manager do. If the operator had to generate
-// a certificate, this would take most of its start time. Any certificate is sufficient, because no client verifies the certificate.
+// writeServingCertificate writes a certificate for the metrics endpoint, as OpenShift and cert-manager do. Otherwise, the operator would
+// spend most of its start time on generating a certificate. Any certificate is sufficient, because no client verifies it.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),
@@ -182,7 +182,7 @@ func (p *ControlPlane) Kubeconfig(user string) string {
 	return filepath.Join(p.folder, user+".kubeconfig")
 }
 
-// target returns the path of a raw writer's configuration file, which contains the API server's URL and the user's certificate.
+// target returns the path of a user's configuration file for raw writers.
 func (p *ControlPlane) target(user string) string { return filepath.Join(p.folder, user+".json") }
 
 func (p *ControlPlane) writeTarget(user string, config *rest.Config) error {

@@ -11,11 +11,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EchoCount records which Echoes exist, and which of them are ready. It watches Echoes, because listing all of them repeatedly would use
-// more of the API server's CPU time than the measured work.
+// EchoCount records which Echoes exist, and which of them are ready. It watches Echoes, because repeated lists would use more of the API
+// server's CPU time than the measured work.
 type EchoCount struct {
 	lock   sync.Mutex
-	images map[string]string // maps NAMESPACE/NAME to the image that all of the Echo's pods run, or to "" if the Echo is not ready
+	images map[string]string // the result of readyImage, by NAMESPACE/NAME
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -57,7 +57,7 @@ func (e *EchoCount) set(echo *v1.Echo) {
 func (e *EchoCount) remove(object any) {
 	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
-		return // the object is neither an Echo nor the last known state of one
+		return // the object is neither an Echo nor its last known state
 	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -102,6 +102,6 @@ func (e *EchoCount) Stop() error {
 
 // fail stops the watch, and returns the given error.
 func (e *EchoCount) fail(err error) error {
-	_ = e.Stop() // an error while stopping does not matter
+	_ = e.Stop() // the given error matters more
 	return err
 }

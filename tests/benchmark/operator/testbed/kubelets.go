@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// kubelets simulates the kubelets of all nodes with much less CPU time than real kubelets need. They mark pods as running, and remove pods
-// that are being deleted. kwok, which simulates nodes in other suites, needs several milliseconds of CPU time for each pod event. For the
-// events of 20,000 pods, kwok would need much more CPU time than the cluster.
+// kubelets simulates the kubelets of all nodes. It marks pods as running, and removes pods that are being deleted. kwok, which simulates
+// nodes in other suites, needs several milliseconds of CPU time for each pod event. For the events of 20,000 pods, it would need much more
+// CPU time than the cluster.
 type kubelets struct{ client.Client }
 
-// startKubelets starts the kubelets. The kubelets stop when the context ends.
+// startKubelets starts the kubelets, which stop when the context ends.
 func startKubelets(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -35,7 +35,7 @@ func startKubelets(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	// The benchmark starts one cluster for each number of Echoes. This process runs the controllers of all of these clusters.
+	// This process runs a controller for each cluster, so the controllers' names are not unique.
 	options := controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}
 	err = ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).WithEventFilter(predicate.NewPredicateFuncs(hasWork)).WithOptions(options).
 		Complete(&kubelets{manager.GetClient()})

@@ -18,7 +18,7 @@ import (
 // PodsPerEcho is the number of pods per Echo.
 const PodsPerEcho = 2
 
-// CreatePods creates, for the existing Deployments, the pods that controllers would create and a kubelet would run.
+// CreatePods creates running and ready pods for the existing Deployments.
 func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 	list := &appsv1.DeploymentList{}
 	if err := p.Client.List(ctx, list, client.InNamespace(Namespace),
@@ -77,7 +77,7 @@ func PodOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	return pod
 }
 
-// Parallel calls a function for every number from 0 to count-1, using several workers in parallel. It stops when the first error occurs.
+// Parallel calls a function for every number from 0 to count-1 in parallel workers. It stops at the first error.
 func Parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
 	const workers = 16
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -17,10 +17,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-// EchoServerImage is the image that the operator's pods run unless a flag specifies another image.
+// EchoServerImage is the image that Echoes run unless a flag specifies another image.
 const EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 
-// Program is a measured process: an operator or a raw writer.
+// Program is a process that the benchmark has started.
 type Program struct {
 	Command *exec.Cmd
 	log     string
@@ -56,7 +56,7 @@ func launch(ctx context.Context, p *ControlPlane, environment []string, path str
 	return g, command.Start()
 }
 
-// StartOperator starts the operator with the permissions of its roles. The kubeconfig specifies the API server.
+// StartOperator starts an operator. The kubeconfig specifies the API server and the user.
 func StartOperator(ctx context.Context, p *ControlPlane, path, kubeconfig string, arguments ...string) (*Program, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func RawFlags(count int, more ...string) []string {
 // Timing is the result that a raw writer prints for each Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
-// Write makes a raw writer start its writes.
+// Write makes a raw writer start.
 func (g *Program) Write() error {
 	_, err := g.start.Write([]byte("\n"))
 	return err

@@ -64,7 +64,7 @@ func (p *ControlPlane) apiServerMetrics(ctx context.Context) (requests.Families,
 // MetricsOf reads an operator's metrics over HTTPS with a token.
 func (p *ControlPlane) MetricsOf(ctx context.Context, g *Program) (requests.Families, error) {
 	trusting := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the operator's certificate is self-signed
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // see writeServingCertificate
 	}}
 	return requests.Scrape(ctx, trusting, "https://"+g.metrics+"/metrics", p.token)
 }

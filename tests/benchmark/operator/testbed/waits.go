@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// StartTimeout limits the time from the operator's start until it is idle.
+	// StartTimeout limits how long a start may take.
 	StartTimeout = time.Minute
-	// Silence is how long there must be no activity before a measurement is considered complete.
+	// Silence is how long there must be no activity before a measurement is complete.
 	Silence = 2 * time.Second
 )
 
@@ -32,7 +32,7 @@ func PollEvery(ctx context.Context, every, timeout time.Duration, condition wait
 	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }
 
-// Pause waits for a fixed duration, which is part of a measurement.
+// Pause waits for a duration, or until the context ends.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
