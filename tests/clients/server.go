@@ -14,7 +14,7 @@ import (
 // Server is a running echo server.
 type Server struct {
 	Address, Admin string // host and port
-	HTTPS          string // host and port for TLS, if ECHO_TLS_ADDR enables it
+	HTTPS          string // host and port for TLS, if ECHO_TLS_ADDR is set
 	Process        *os.Process
 }
 
@@ -51,6 +51,6 @@ func Run(t *testing.T, environ ...string) Server {
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
 		t.Fatalf("the first line of the log is %q, with the error %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, log) }() // keeps reading until the server ends, because a full pipe would block it
+	go func() { _, _ = io.Copy(io.Discard, log) }() // keeps reading, because a full pipe would block the server
 	return Server{Address: first.Address, Admin: first.Admin, HTTPS: first.HTTPS, Process: server.Process}
 }

@@ -1,9 +1,9 @@
-// Commands checks each fence with commands in the documentation. Either a test runs the commands, or a mark states why no test does: a line
-// <!-- not run: REASON --> above the fence. The program prints how many fences are marked with each reason.
+// Commands checks each fence with commands in the documentation. Either a test runs the commands, or the mark <!-- not run: REASON -->
+// precedes the fence. The program prints the number of marks for each reason.
 //
-// A test reads commands with a function named Documented, DocumentedSection or DocumentedPage. The function name may also start with a
-// lowercase letter. The arguments are constants: the page, and either the words before the fence or the heading. The program finds these
-// calls in the source files.
+// A test reads commands with a function named Documented, DocumentedSection, or DocumentedPage. The name may start with a lowercase letter.
+// The arguments are constants: the page, and either the words before the fence or the heading. The program finds these calls in the source
+// files.
 //
 // usage: go run ./tests/commands      (from the root of the project)
 package main
@@ -34,7 +34,7 @@ type place struct {
 	line int
 }
 
-// check contains the state of a run that checks all fences with commands.
+// check is the state of a run.
 type check struct {
 	pages    map[string]string
 	byTests  map[place]bool
@@ -92,7 +92,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	}
 }
 
-// run checks all fences, and prints how many fences are run by tests and how many are marked.
+// run checks all fences, and prints how many of them tests run and how many are marked.
 func run(out io.Writer, root files) error {
 	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
 	var err error

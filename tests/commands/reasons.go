@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// reasons returns the reasons that a mark may state for not running commands. Each reason has a regular expression, which must match the
-// commands. The use of kubectl, kubectl echo, curl, helm or make is not a valid reason, because the suites can run these programs.
+// reasons returns the valid reasons in marks. The commands must match the regular expression of their reason. The use of kubectl, kubectl
+// echo, curl, helm, or make is not a valid reason, because the suites can run these programs.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),

@@ -16,11 +16,11 @@ var _ = Describe("a user with the role", func() {
 			namespace := namespaces.New(ctx)
 			realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits with 1 if not
+				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // fails for "no"
 				return what + ": " + strings.TrimSpace(output)
 			}
 			for _, what := range may {
-				Eventually(can).WithContext(ctx).WithArguments(namespace, what).Should(HaveSuffix(": yes")) // the aggregation of roles takes a moment
+				Eventually(can).WithContext(ctx).WithArguments(namespace, what).Should(HaveSuffix(": yes")) // role aggregation takes a moment
 				Expect(can("default", what)).To(HaveSuffix(": no"), "the permissions must not apply in another namespace")
 			}
 			for _, what := range mayNot {

@@ -23,8 +23,7 @@ import (
 )
 
 // The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods drop the same
-// packets. The rules drop responses instead of requests: if the kernel dropped a request, it would report an error, which does not happen
-// with a NetworkPolicy.
+// packets. The rules drop responses, because the kernel, unlike a NetworkPolicy, would report an error for a dropped request.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`

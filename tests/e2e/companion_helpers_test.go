@@ -32,7 +32,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation from the perspective of a user of a namespace.
+// companionsDoc reads the documentation as a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""
@@ -73,8 +73,7 @@ func (d *doc) shell(ctx context.Context, script string) string {
 }
 
 // expectAnswer expects that the documented commands find a companion, and that the companion responds with the given status. The test
-// images do not contain wget, so the prober requests the companion's URL. The documented port-forward uses a free port instead of the
-// documented one.
+// images do not contain wget, so the prober requests the companion's URL. The port-forward uses a free port instead of the documented one.
 func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
 	GinkgoHelper()
 	find := d.line("companion=")
@@ -123,7 +122,7 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	}
 }
 
-// accompanied creates an Echo, and a pod that has a companion.
+// accompanied creates an Echo and a pod that has a companion.
 func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := companionEcho(namespaces.New(ctx), "beside", drain)
@@ -147,8 +146,8 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until a pod has exactly one companion, which is ready, runs on the pod's node, and is not the replaced
-// companion. It refreshes the owner from the API server.
+// eventuallyCompanion waits until the owner has exactly one companion, which is ready, runs on the owner's node, and does not have the
+// replaced companion's UID. It also refreshes the owner.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod
@@ -174,7 +173,7 @@ func eventuallyNone(ctx context.Context, namespace string) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyPod waits for a StatefulSet's pod that replaces the deleted one.
+// eventuallyPod waits until a StatefulSet has replaced a deleted pod.
 func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{}

@@ -48,7 +48,7 @@ var _ = Describe("companions of a killed operator", func() {
 	)
 })
 
-// life tracks some pods and their companions over several steps.
+// life tracks pods and their companions over several steps.
 type life struct {
 	namespace string
 	echo      *v1.Echo
@@ -176,7 +176,7 @@ type diary struct {
 	broken  bool
 }
 
-// keepDiary starts recording a diary. The diary is checked after the test, when the test's context has ended.
+// keepDiary starts a diary, and checks it after the test.
 func keepDiary(ctx context.Context, namespace string) *diary {
 	GinkgoHelper()
 	d := &diary{}
@@ -217,14 +217,13 @@ func (d *diary) read() []entry {
 	return d.entries
 }
 
-// await waits until a matching entry follows the entries that are already known.
+// await waits for a matching entry after the entries that were already known.
 func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	GinkgoHelper()
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod ever had two companions at the same time, except while one of them was being deleted. If the test
-// fails, the diary is printed.
+// expectNeverTwo expects that no pod ever had two companions, except while one of them was being deleted.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
 	living := map[types.UID]types.UID{}

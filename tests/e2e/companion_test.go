@@ -118,7 +118,7 @@ var _ = Describe("a companion", func() {
 	It("is deleted before its Echo, and created for the next Echo of that name", func(ctx SpecContext) {
 		echo, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
-		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }) // so that the deletion has to wait only for the companion
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }) // so that the deletion waits only for the companion
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 		realcluster.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, waitTimeout)
 		Expect(companions(ctx, Default, echo.Namespace)).To(BeEmpty())

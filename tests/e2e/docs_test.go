@@ -117,7 +117,6 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 	return r
 }
 
-// step returns a step that runs commands.
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
 // withoutDownloads returns replacements that use files from the source tree instead of files from a release. The operator is already
@@ -154,7 +153,7 @@ func writeCertificate(ctx context.Context, namespace, host string) string {
 	return folder
 }
 
-// createChecked creates an Echo that checks its own Service, and waits until it is ready.
+// createChecked creates an Echo that checks its own Service, and waits until the Echo is ready.
 func createChecked(ctx context.Context, namespace, name string, changes ...func(*v1.Echo)) {
 	GinkgoHelper()
 	createReady(ctx, support.Echo(namespace, name, append(changes, func(e *v1.Echo) {

@@ -14,8 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is the number of connections in a flood. In total, the bodies that the flood sends are twice as large as the pod's
-// memory limit.
+// floodConnections is the number of connections in a flood. The flood's bodies are in total twice as large as the pod's memory limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {

@@ -84,7 +84,7 @@ func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	return realcluster.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
 }
 
-// eventuallyServes waits until all of an Echo's pods present a certificate.
+// eventuallyServes waits until all of an Echo's pods present the certificate with the given serial number.
 func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -96,7 +96,6 @@ func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	}).WithContext(ctx).WithTimeout(rotation).WithPolling(2 * time.Second).Should(Succeed())
 }
 
-// servedSerial returns the serial number of the certificate that a pod presents.
 func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) (serial string) {
 	GinkgoHelper()
 	throughPortForward(ctx, g, pod.Namespace, "pod/"+pod.Name, "8443", func(address string) {

@@ -113,8 +113,8 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	return versions
 }
 
-// metricsReader grants a service account the documented permission to read the operator's metrics, for the duration of the test. It returns
-// a function that reads the leader's metrics.
+// metricsReader grants a service account the documented permission to read the operator's metrics until the test ends. It returns a
+// function that reads the leader's metrics.
 func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
@@ -127,7 +127,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		leader := awaitLeader(ctx)
-		Eventually(func(g Gomega) { // the leader may have just started, and the permission may be too new to work yet
+		Eventually(func(g Gomega) { // the leader and the permission may be too new
 			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})
@@ -136,8 +136,8 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	}
 }
 
-// writes returns how many requests of each kind the operator has sent to change objects. It excludes PUT requests, which renew the lease,
-// and POST requests, which authenticate a scrape. The operator changes objects only with PATCH and DELETE requests.
+// writes returns the counts of the operator's PATCH and DELETE requests. PUT requests only renew the lease, and POST requests only
+// authenticate a scrape.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

@@ -24,11 +24,11 @@ type explained struct {
 	name string
 	// objects contains manifests for kubectl. The test creates these objects before the Echo, in the Echo's namespace.
 	objects string
-	// denied is a part of the API server's response to a new Service once the objects are in effect. An empty value means that the objects
-	// take effect immediately.
+	// denied is a part of the API server's response to a new Service after the objects take effect. If denied is empty, they take effect
+	// immediately.
 	denied string
 	change func(*v1.EchoSpec)
-	// after is called after the Echo is created. If after is nil, there is nothing to do.
+	// after, if set, is called after the Echo is created.
 	after func(context.Context, *v1.Echo)
 	// condition is the type of the condition that must contain the reason.
 	condition string
@@ -84,7 +84,7 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 	return echo
 }
 
-// unexplained reads Echoes. For each Echo whose status does not explain the problem as expected, it returns the condition and the message.
+// unexplained returns the condition and the message of each Echo whose status does not explain the problem as expected.
 func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.Echo) []string {
 	var wrong []string
 	for i, c := range cases {

@@ -17,7 +17,7 @@ import (
 )
 
 // asOC is the script that `oc adm must-gather` runs in an image, with the same calls to other programs. The script monitors disk usage
-// while the data is being gathered.
+// while the image gathers data.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
@@ -67,8 +67,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data, and another one from which the files
-// are copied.
+// startGatherPod runs the image as oc does: as an administrator, in one container that gathers data, and another from which oc copies the
+// files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

@@ -87,8 +87,7 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until an Echo's status reports problems of these nodes. Different reconciles may report the nodes and the
-// pods.
+// eventuallyNodeProblems waits until an Echo's status reports exactly these problems.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))

@@ -47,16 +47,16 @@ func killOperator(ctx context.Context) {
 	killOperatorAfter(ctx, func() {})
 }
 
-// killOperatorAfter takes a step, and kills the leader immediately afterwards.
+// killOperatorAfter runs a step, and immediately afterward kills the leader.
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
-	// If the lease were not deleted, the next leader would have to wait up to 15 s for it to expire.
+	// The next leader would otherwise wait up to 15 s for the lease to expire.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
-// killAfter takes a step, and kills the given replica immediately afterwards. Force-deleting the replica's pod is not enough, because the
+// killAfter runs a step, and immediately afterward kills the given replica. Force-deleting the replica's pod is not enough, because the
 // kubelet sends SIGTERM first. If the cluster's processes are not reachable, killAfter only force-deletes the pod.
 func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 	GinkgoHelper()
@@ -68,7 +68,7 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		return
 	}
 	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process, so that it does not end before the pod is deleted
-	defer func() { _ = process.Signal(syscall.SIGCONT) }() // this returns an error if the process has ended, as expected
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // an error is expected, because the process has usually ended
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// These are the time limits from docs/explanation/reliability.md for another replica to take over, plus one second for the kubelet.
+// Another replica must take over within these times: the limits in docs/explanation/reliability.md, plus one second for the kubelet.
 const (
 	takeoverInOrder = 6 * time.Second
 	takeoverKilled  = 25 * time.Second
@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. It returns a function that checks the time since then: the Echo must never have had the phase Warning, and
-// the operator's Deployment must always have had the condition Available, which OLM reads.
+// watchedEcho creates an Echo. It returns a function that expects that since then, the Echo never had the phase Warning, and the operator's
+// Deployment always had the condition Available, which OLM reads.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")
@@ -116,8 +116,7 @@ func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d %s", d.Status.AvailableReplicas, status)
 }
 
-// awaitReplicas waits until both replicas are ready, and the eviction of one of them is allowed. It returns the leader before the other
-// replica.
+// awaitReplicas waits until both replicas are ready, and one of them can be evicted.
 func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
@@ -128,7 +127,7 @@ func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
 	return &found[0], &found[1]
 }
 
-// awaitBudget waits until the PodDisruptionBudget's status reports the given number of healthy replicas, and allows an eviction.
+// awaitBudget waits until the PodDisruptionBudget's status reports the given number of healthy replicas and allows an eviction.
 func awaitBudget(ctx context.Context, healthy int32) {
 	GinkgoHelper()
 	budget := &policyv1.PodDisruptionBudget{}

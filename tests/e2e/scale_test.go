@@ -28,12 +28,12 @@ import (
 )
 
 const (
-	// many is the number of Echoes for which, according to the documentation, the operator's default memory limit is sufficient.
+	// many is the documented number of Echoes for which the operator's default memory limit is sufficient.
 	many = 2000
 	// manyNamespaces is the number of namespaces that contain these Echoes. Whenever a Deployment changes, the Kubernetes controllers read
 	// all pods in its namespace.
 	manyNamespaces = 20
-	// manyTimeout limits the duration of an operation on all of these Echoes, even on a machine with two cores.
+	// manyTimeout is how long an operation on all of these Echoes may take on a machine with two cores.
 	manyTimeout  = 30 * time.Minute
 	manyInterval = 5 * time.Second
 )
@@ -91,7 +91,7 @@ func annotateMany(ctx context.Context, in []string) {
 }
 
 // restartWithMany stops all replicas of the operator, starts them again, and waits until one replica has reconciled all Echoes. It returns
-// the pod of this replica.
+// this replica's pod.
 func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")

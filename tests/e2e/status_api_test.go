@@ -60,7 +60,6 @@ func forwardDocumented(ctx context.Context, commands string) string {
 	return forwardedAddress(ctx, Default, session)
 }
 
-// askAt returns the documented commands with the address of the port-forward.
 func askAt(address, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(ContainSubstring("//localhost:8443/"))

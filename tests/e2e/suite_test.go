@@ -21,7 +21,7 @@ const (
 	operatorPods       = "control-plane=controller-manager"
 	// operatorReplicas is the number of operator replicas in the manifests.
 	operatorReplicas = "2"
-	// waitTimeout is how long kubectl waits. Operations that take seconds on an idle machine can take minutes on a busy one.
+	// waitTimeout is how long kubectl waits. Operations that take seconds on an idle machine can take minutes on a busy machine.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -46,10 +46,10 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// The operator must be running before a spec's cleanup, which deletes Echoes.
+// The operator must be running when a spec's cleanup deletes Echoes.
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
-// The spec that finds an error in the log may not be the spec that caused the error. Therefore, an error in the log fails the whole suite.
+// A logged error fails the whole suite, because the spec that finds the error may not have caused it.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)
@@ -67,7 +67,7 @@ var _ = realcluster.ShowAfterFailure(
 // sample is the path of the first sample, which contains an Echo.
 const sample = "../../config/samples/v1_echo.yaml"
 
-// applySample applies the sample, waits until its Echo is ready, and deletes it afterwards.
+// applySample applies the sample, waits until its Echo is ready, and deletes the sample after the spec.
 func applySample(ctx context.Context) {
 	GinkgoHelper()
 	removeSample(ctx)

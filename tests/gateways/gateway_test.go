@@ -1,5 +1,5 @@
 // Package gateways examines real gateways with pathcheck. It checks the facts that each gateway's documentation states, and the facts that
-// its settings change.
+// the gateway's settings change.
 package gateways
 
 import (
@@ -34,11 +34,11 @@ type gateway struct {
 	name    string
 	version []string // the command that prints its version
 	// config returns the gateway's configuration file with a setting. An empty string means no setting. In config and run, placeholders
-	// stand for the address to listen on (LISTEN, HOST, PORT), the echo server's address (ECHO, ECHO_PORT), a directory (DIR) and the
+	// stand for the address to listen on (LISTEN, HOST, PORT), the echo server's address (ECHO, ECHO_PORT), a directory (DIR), and the
 	// configuration file (CONFIG).
 	config func(setting string) string
 	run    []string // the command
-	// arguments returns the arguments that a setting adds to the command. It is nil if no setting adds arguments.
+	// arguments returns the arguments that a setting adds to the command, if any setting adds arguments.
 	arguments func(setting string) []string
 	facts     []promise
 	turns     []turn
@@ -75,7 +75,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAYS") == "" {
-		os.Exit(0) // make test-gateways and make test-traefik set this variable, and install the gateways
+		os.Exit(0) // make test-gateways and make test-traefik install the gateways and set this variable
 	}
 	made, err := os.MkdirTemp("", "gateways")
 	if err != nil {
@@ -132,7 +132,7 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 		t.Fatal(err)
 	}
 	for path := work; path != filepath.Dir(folder); path = filepath.Dir(path) {
-		if err := os.Chmod(path, 0o777); err != nil { // some gateways change to another user
+		if err := os.Chmod(path, 0o777); err != nil { // some gateways switch to another user
 			t.Fatal(err)
 		}
 	}

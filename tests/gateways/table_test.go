@@ -12,7 +12,7 @@ import (
 
 const document = "../../docs/reference/gateways.md"
 
-// shown returns the names of the facts that the documentation's table contains.
+// shown returns the names of the facts in the documented table.
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
 		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.duplicates",
@@ -22,8 +22,8 @@ func shown() []string {
 		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
-// table returns two tables for the documentation. The first table shows the facts of each gateway; facts that have the same values share a
-// row. The second table shows the settings that change facts.
+// table returns two tables for the documentation. The first table shows the facts of each gateway. Facts with the same values share a row.
+// The second table shows the settings that change facts.
 func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,7 +52,6 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	return b.String()
 }
 
-// settings returns the table of the settings that change facts.
 func settings() string {
 	var b strings.Builder
 	b.WriteString("| gateway | setting | then |\n|---|---|---|\n")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// traefik returns Traefik, configured with the file provider. Settings that begin with -- are command-line arguments of Traefik. Other
-// settings are middlewares, or are part of the service.
+// traefik returns Traefik with the file provider. Settings that begin with -- are command-line arguments of Traefik. Other settings are
+// middlewares or parts of the service.
 func traefik() gateway {
 	const docs = "https://doc.traefik.io/traefik/v3.6/reference/"
 	return gateway{

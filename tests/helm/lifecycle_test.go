@@ -19,7 +19,7 @@ var _ = Describe("the chart", func() {
 
 func lifecycle(helm program) func() {
 	return func() {
-		var image string // the image of the version that was installed first
+		var image string // the image of the first version
 		It("is installed", func(ctx SpecContext) {
 			helm.run(ctx, installation(realcluster.ReleasedVersion(0)))
 			realcluster.CreateSample(ctx, "default")

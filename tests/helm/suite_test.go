@@ -36,8 +36,8 @@ const (
 	helm4 program = "helm4"
 )
 
-// run runs commands with this Helm version as if a user pasted them into a shell, after the commands in install.md that set names. For
-// these commands, the public registry name refers to the test cluster's registry.
+// run runs the commands in install.md that set names, and then the given commands with this Helm version, in one shell. In this shell, the
+// public registry name refers to the test cluster's registry.
 func (p program) run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	names := realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Names in the commands")
@@ -84,7 +84,7 @@ func (p program) uninstall(ctx context.Context) {
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 
-// left returns the objects of the operator that still exist.
+// left returns the operator's remaining objects.
 func left(ctx context.Context) ([]string, error) {
 	all, err := realcluster.TryKubectl(ctx, "get",
 		"crd,clusterrole,clusterrolebinding,role,rolebinding,namespace,pod,deployment,poddisruptionbudget,service,networkpolicy",
@@ -94,7 +94,7 @@ func left(ctx context.Context) ([]string, error) {
 	}), err
 }
 
-// The operator is not installed when a container of specs starts, regardless of how the previous container ended.
+// The operator is not installed when a spec or an Ordered container starts, regardless of how the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(6*time.Minute))

@@ -63,8 +63,8 @@ func createSaved(ctx context.Context, namespace string) {
 	}
 }
 
-// eventuallyRestored waits until a new Echo has the same desired state as the saved Echo, completes its rollout, and waits until the new
-// Echo is Ready.
+// eventuallyRestored completes the rollout of a new Echo, waits until this Echo is Ready, and expects that it has the saved Echo's desired
+// state.
 func eventuallyRestored(ctx context.Context, c client.Client, saved *v1.Echo) {
 	GinkgoHelper()
 	now, deployment := &v1.Echo{}, &appsv1.Deployment{}

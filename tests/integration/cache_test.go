@@ -27,7 +27,7 @@ var _ = Describe("the cache of the operator", func() {
 			expectOwnFieldsOnly(ctx, own)
 
 			By("creating an object with another label, and then one with the operator's label")
-			whole := kind.DeepCopyObject().(client.Object) // because the cache does not contain all fields of pods
+			whole := kind.DeepCopyObject().(client.Object) // the cache does not contain all fields of pods
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -80,7 +80,7 @@ func eventuallyCached(ctx context.Context, namespace, name string, kind client.O
 	return cached
 }
 
-// copyOf returns a copy of an object that has another name, a managed-by label and no owner.
+// copyOf returns a copy of an object with another name, a managed-by label, and no owner.
 func copyOf(object client.Object, name, manager string) client.Object {
 	other := object.DeepCopyObject().(client.Object)
 	other.SetName(name)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// The test cluster has no CronJob controller. The specs create the pods of checks, with the results that a check would write.
+// The test cluster has no CronJob controller. The specs create pods with the results that a check would write.
 var _ = Describe("a check", func() {
 	good := pathverdict.Verdict{Facts: 2}
 	bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
@@ -188,8 +188,8 @@ var _ = Describe("a check", func() {
 	)
 })
 
-// checkedEcho returns an Echo whose Service is checked: with one check for each change, or with a single check if there are no changes. A
-// nil change leaves the check unchanged.
+// checkedEcho returns an Echo that checks its own Service, with one check for each change, which can be nil, or with one unchanged check if
+// there are no changes.
 func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
@@ -207,13 +207,13 @@ func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batc
 	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
 }
 
-// eventuallyReplaced waits until another CronJob with the same name replaces a CronJob.
+// eventuallyReplaced waits until a new CronJob of the same name replaces the given CronJob.
 func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))
 }
 
-// run creates a pod as if a CronJob had run. The pod has terminated with the given message.
+// run creates a pod as a CronJob would. The pod has terminated with the given message.
 func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	GinkgoHelper()
 	var job *batchv1.CronJob

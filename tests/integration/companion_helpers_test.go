@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// createEchoAndOwner creates an Echo, and a pod with a companion from the Echo.
+// createEchoAndOwner creates an Echo and a pod with a companion from this Echo.
 func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
@@ -103,7 +103,7 @@ func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *cor
 	return &all[0]
 }
 
-// eventuallyAnother waits until a new companion replaces a companion.
+// eventuallyAnother waits until a new companion replaces the given companion.
 func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var next *corev1.Pod

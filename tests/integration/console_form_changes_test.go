@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
-// opened returns the parts of an Echo that may be less secure, or reachable in another way, after the Echo passed through the form.
+// opened describes what may be less secure, or differently reachable, after the Echo has passed through the form.
 func (m *made) opened(after *made) []string {
 	GinkgoHelper()
 	var problems []string
@@ -45,7 +45,7 @@ func (m *made) opened(after *made) []string {
 	return problems
 }
 
-// lost returns the fields of the spec that the form changed in a way that also changes the Echo's objects.
+// lost returns the spec fields that the form changed in a way that changes the Echo's objects.
 func (m *made) lost(after *made) []string {
 	GinkgoHelper()
 	var lost []string
@@ -105,7 +105,7 @@ type visitor struct {
 	address        netip.Addr
 }
 
-// anyVisitor returns a random visitor, which the peers in random policies may select.
+// anyVisitor returns a random visitor, which the peers of a random policy may select.
 func anyVisitor(random *rand.Rand) visitor {
 	set := func() labels.Set {
 		set := labels.Set{}
@@ -123,7 +123,7 @@ func anyVisitor(random *rand.Rand) visitor {
 	return v
 }
 
-// policy returns an Echo's NetworkPolicy, or nil if the Echo has none.
+// policy returns the Echo's NetworkPolicy, if any.
 func (m *made) policy() *networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	if m.objects["NetworkPolicy"] == nil {

@@ -22,8 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm returns the fields for which the console's form can lose a value that was set in the YAML view, with the relevant row in
-// docs/reference/console.md.
+// lostInForm maps each field whose value from the YAML view can get lost in the console's form to a row in docs/reference/console.md.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{
@@ -131,8 +130,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	)
 })
 
-// drawExposed draws a random spec, which often has a NetworkPolicy, and never disables an object through which clients reach the echo
-// servers.
+// drawExposed draws a spec that often has a NetworkPolicy, and that disables no object through which clients reach the echo servers.
 func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	spec := specs.Draw(t, schema, 5)
 	if policy := schema.Properties["networkPolicy"]; rapid.Bool().Draw(t, "policy") {
@@ -146,8 +144,8 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value contains an empty string. If a label has an empty value, the form drops it, and the peer then
-// selects other clients. docs/reference/console.md documents this.
+// hasEmptyLabel reports whether a value contains an empty string. The form drops labels with empty values, so peers select other clients,
+// as docs/reference/console.md documents.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -175,7 +173,7 @@ func passForm(ctx context.Context, schema, spec map[string]any) (before, after *
 	return before, makeEcho(ctx, consoleform.Posted(schema, object, sample))
 }
 
-// made contains an Echo as the API server stores it, and the objects that the operator creates for this Echo.
+// made contains an Echo as the API server stores it, and the objects that the operator creates for it.
 type made struct {
 	echo    *v1.Echo
 	objects map[string]*unstructured.Unstructured
@@ -200,7 +198,6 @@ func makeEcho(ctx context.Context, object map[string]any) *made {
 	return m
 }
 
-// madeOf returns an Echo together with the objects that the operator creates for it.
 func madeOf(echo *v1.Echo) *made {
 	GinkgoHelper()
 	config := children.Config{Images: children.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: children.Served{}}

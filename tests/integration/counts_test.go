@@ -20,13 +20,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// These constants limit the operator's work in counts instead of times, because times depend on the machine (make benchmark).
+// These constants limit counts instead of times, because times depend on the machine (make benchmark).
 const (
 	manyEchoes = 100
-	// writesOfOne is the number of writes for a new Echo with one replica: the finalizer, the Service, the Deployment and the status. The
-	// event is the fifth request.
+	// writesOfOne is the number of writes for a new Echo with one replica: the finalizer, the Service, the Deployment, and the status, but
+	// not the event.
 	writesOfOne = 4
-	// writesOfTwo includes the additional PodDisruptionBudget of an Echo with two replicas.
+	// writesOfTwo includes the PodDisruptionBudget of an Echo with two replicas.
 	writesOfTwo = writesOfOne + 1
 	// otherWatches is the number of watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
@@ -90,9 +90,9 @@ var _ = Describe("what an Echo costs", func() {
 			if err != nil {
 				Fail(err.Error())
 			}
-			skipped = answer.RequeueAfter < time.Minute // the reconciler waits for the cache, and not for the end of the rollout
+			skipped = answer.RequeueAfter < time.Minute // the reconciler waits for the cache, not for the rollout
 		}
-		// Allocations of other goroutines are counted, too, so only a short series of reconciles has a chance of running undisturbed.
+		// AllocsPerRun also counts the allocations of other goroutines, which rarely disturb a short series of reconciles.
 		Eventually(func(g Gomega) {
 			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())
@@ -110,7 +110,7 @@ func minorVersion(config *rest.Config) int {
 	return minor
 }
 
-// requestCounts contains the number of requests that a process sent to the API server, and its number of Echo reconciles.
+// requestCounts contains the numbers of a process's requests to the API server, and of its Echo reconciles.
 type requestCounts struct{ gets, posts, patches, refused, reconciles float64 }
 
 func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }

@@ -21,9 +21,9 @@ func installDefinitions(config *rest.Config, files []string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// uninstallDefinitions deletes CustomResourceDefinitions, and waits until they are gone. The caller must wait, because objects that are
-// created earlier would be deleted together with the definitions. If an object is applied again while API servers before 1.35 delete all
-// objects, the deletion takes one minute longer, because these servers then check for a minute before they delete again.
+// uninstallDefinitions deletes CustomResourceDefinitions, and waits until they are gone, because the API server also deletes objects that
+// are created in the meantime. If a client applies an object during the deletion, API servers before 1.35 take one minute longer, because
+// they check for a minute before they delete again.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())

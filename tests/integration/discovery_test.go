@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failing responds with errors to discovery requests for Gateway API while discovery is set to broken.
+// failing responds with errors to discovery requests for Gateway API while broken is true.
 type failing struct {
 	http.RoundTripper
 	broken *atomic.Bool

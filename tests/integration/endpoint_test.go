@@ -33,14 +33,14 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 	return request.Status.Token
 }
 
-// statusOf sends a GET request with a bearer token, and returns the status code. If the token is empty, no Authorization header is sent.
+// statusOf sends a GET request with a bearer token, and returns the status code. It omits the Authorization header if the token is empty.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
 	status, _ := responseOf(ctx, g, http.MethodGet, url, token)
 	return status
 }
 
-// responseOf sends a request with a bearer token, and returns the status code and the body of the response. If the token is empty, no
-// Authorization header is sent; certificates are not verified.
+// responseOf sends a request with a bearer token, and returns the status code and the body of the response. It omits the Authorization
+// header if the token is empty, and does not verify certificates.
 func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, string) {
 	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())

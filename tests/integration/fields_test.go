@@ -177,7 +177,7 @@ func placementFields() []field {
 	}
 }
 
-// fieldsWithOtherTests returns the fields whose objects have separate tests. These objects have different names, or kinds that this cluster
+// fieldsWithOtherTests returns the fields that have separate tests, because their objects have different names, or kinds that this cluster
 // does not serve.
 func fieldsWithOtherTests() []field {
 	return []field{

@@ -78,7 +78,7 @@ var _ = Describe("the form of a value", func() {
 		}),
 	)
 
-	// If an object that cannot be decoded were stored, the operator would stop in all namespaces.
+	// A stored object that cannot be decoded would stop the operator in all namespaces.
 	DescribeTable("is rejected if the operator cannot decode it", func(ctx SpecContext, spec string) {
 		command := kubectlCommand(ctx, "create", "--dry-run=server", "-f", "-")
 		command.Stdin = strings.NewReader(echoManifest("default", "hostile", spec))

@@ -25,8 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// The order of these specs matters. At first, Gateway API is not installed. Gateway API is then installed, used, deleted, and installed
-// again.
+// These specs run in order: Gateway API is missing when the operator starts, and is then installed, used, deleted, and installed again.
 var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
@@ -200,7 +199,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
 		run.expectStarts(ctx, 1, func() {
 			uninstallDefinitions(ctx, server.Config, admin, only)
-			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // possibly before the step, too
+			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // possibly before the restart
 		})
 		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
 		route := &gatewayv1.HTTPRoute{}
@@ -235,7 +234,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		}
 		run.expectStarts(ctx, most, func() {
 			uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
-			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // possibly before the step, too
+			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // possibly before the restart
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })

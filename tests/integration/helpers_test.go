@@ -24,7 +24,6 @@ func get[T client.Object](ctx context.Context, g Gomega, namespace, name string,
 	return object
 }
 
-// named gives an object the namespace and the name of another object, such as its Echo.
 func named[T client.Object](object T, other client.Object) T {
 	object.SetNamespace(other.GetNamespace())
 	object.SetName(other.GetName())

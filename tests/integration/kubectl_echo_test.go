@@ -225,7 +225,7 @@ Echo/web +2/2 +Ready +\S+
 	})
 })
 
-// adopt creates an Echo's ReplicaSet, and sets it as the owner of the Echo's pods.
+// adopt creates an Echo's ReplicaSet, and makes it the owner of the Echo's pods.
 func adopt(ctx SpecContext, echo *v1.Echo) {
 	GinkgoHelper()
 	deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)

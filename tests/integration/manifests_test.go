@@ -12,7 +12,7 @@ import (
 )
 
 // The manifests contain the fields that public manifests for echo workloads use most often. docs/how-to/set-other-fields.md describes
-// fields that are not part of an Echo, and that only other field managers can set. The manifests on that page have a separate test.
+// fields that only other field managers can set. The manifests on that page have a separate test.
 var _ = Describe("a manifest", func() {
 	var modes = map[string][]string{"client": nil, "server": {"--server-side"}}
 
@@ -78,7 +78,7 @@ func ownService(name, ports string) string {
 		"selector: {app.kubernetes.io/name: echo, app.kubernetes.io/instance: the-echo}}}"
 }
 
-// applied applies an Echo's manifest, and completes the Echo's rollout. It expects that nothing differs from the manifest afterwards, and
+// applied applies an Echo's manifest, and completes the Echo's rollout. It expects that nothing differs from the manifest afterward, and
 // that the operator has nothing left to do.
 func applied(ctx context.Context, namespace, name, manifest string, flags []string) {
 	GinkgoHelper()

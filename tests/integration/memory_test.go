@@ -38,7 +38,7 @@ var _ = Describe("the memory of the program", func() {
 		createCompanion(ctx, admin, node, "default") // so that one-time allocations are made before the measurement
 		before := inUse()
 		createPods(ctx, admin, node)
-		createCompanion(ctx, admin, node, "kube-public") // once it exists, the operator has received all earlier events
+		createCompanion(ctx, admin, node, "kube-public") // when this companion exists, the operator has received all earlier events
 		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes that %d pods add to %.0f", manyPods, before)
 	})
 })
@@ -79,7 +79,7 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	return pod
 }
 
-// memoryInUse returns the lowest observed amount of a program's allocated memory. It reads the metrics until the minimum stops changing.
+// memoryInUse reads a program's allocated memory until the minimum stops changing, and returns the minimum.
 func memoryInUse(ctx context.Context, url, token string) float64 {
 	GinkgoHelper()
 	const enough = 20

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// gatherCanary is contained in all values that must-gather must not write.
+// gatherCanary is part of every value that must-gather must not write.
 const gatherCanary = "canary-0815-never-written"
 
 var _ = Describe("must-gather", Ordered, func() {

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is more time than the program takes to check its permissions again and to exit.
+// askedAgain is longer than the program takes to check its permissions again and exit.
 const askedAgain = time.Minute
 
 var _ = Describe("a namespace without the operator's permissions", Ordered, func() {
@@ -156,7 +156,6 @@ func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admi
 	return run
 }
 
-// start starts the operator's program.
 func (r restrictedProgram) start() *gexec.Session {
 	GinkgoHelper()
 	return r.startWatching(r.name + "-a," + r.name + "-b")
@@ -190,7 +189,7 @@ func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) str
 	return body
 }
 
-// expectLeftOut expects that the probes report a namespace as left out, while the pod stays ready.
+// expectLeftOut expects that the probes report a namespace as left out, but the pod stays ready.
 func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -206,8 +205,8 @@ func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted no longer exists. As the garbage collector would, it removes the Echo's
-// children. It removes only those optional children that are passed as arguments.
+// eventuallyReleased removes the children of an Echo that is being deleted, as the garbage collector would, and waits until the Echo is
+// gone. It removes no optional children except the given ones.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

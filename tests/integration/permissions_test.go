@@ -93,7 +93,7 @@ func audited(server *envtest.APIServer) {
 	server.Out = &auditLog{}
 }
 
-// auditLog processes an audit log as it is written. unread is the beginning of a line that is not complete yet.
+// auditLog processes an audit log as it is written. unread is the beginning of an incomplete line.
 type auditLog struct{ unread []byte }
 
 func (l *auditLog) Write(text []byte) (int, error) {

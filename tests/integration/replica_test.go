@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// replica is an operator that restarts whenever it exits, as if the kubelet restarted it. It checks for APIs more frequently than the
-// released program does.
+// replica is an operator that restarts whenever it exits, as if the kubelet restarted it. It checks for APIs more often than the released
+// program.
 type replica struct {
 	stop func()
 
@@ -23,7 +23,7 @@ type replica struct {
 	ended []time.Time // protected by lock
 }
 
-// shortTimes returns shortened durations, which replicas use.
+// shortTimes returns short durations for replicas.
 func shortTimes() discovery.Times {
 	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
 }
@@ -62,7 +62,7 @@ func (r *replica) ends() []time.Time {
 	return append([]time.Time{}, r.ended...)
 }
 
-// expectStarts expects that the operator restarts after a step, but not more often than the given number of times.
+// expectStarts expects that the operator restarts after a step, but at most the given number of times.
 func (r *replica) expectStarts(ctx context.Context, most int, step func()) {
 	GinkgoHelper()
 	before := len(r.ends())

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/openshift"
 )
 
-// The OLM suite uses this stand-in for all pods. The following specs test the stand-in itself.
+// The OLM suite uses the stand-in for all pods. These specs test the stand-in itself.
 var _ = Describe("the stand-in for the security context constraint restricted-v2", Ordered, func() {
 	var admin client.Client
 	create := func(ctx SpecContext, change func(*corev1.PodSpec)) (*corev1.Pod, error) {

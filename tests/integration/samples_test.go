@@ -58,8 +58,8 @@ func expectStoredAsSent(ctx context.Context, sent *unstructured.Unstructured) {
 	Expect(changes("spec", sent.Object["spec"], stored.Object["spec"])).To(BeEmpty())
 }
 
-// changes returns the paths at which the API server stores a value other than the one that was sent. Fields that the API server adds to a
-// map are ignored, because Argo CD also ignores them; list items, however, are compared as a whole.
+// changes returns the paths at which the stored value differs from the sent value. Like Argo CD, it ignores fields that the API server adds
+// to a map, but compares list items as a whole.
 func changes(path string, sent, stored any) []string {
 	fields, isMap := sent.(map[string]any)
 	others, wasMap := stored.(map[string]any)

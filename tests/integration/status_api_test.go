@@ -129,7 +129,7 @@ var _ = Describe("the status API", Ordered, func() {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
 		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
-		Eventually(func(g Gomega) { // wait until the last status and event are written; if listing sent requests, each list would send some
+		Eventually(func(g Gomega) { // until the last status and event are written, other requests may interfere
 			before := sent.data()
 			for range 10 {
 				g.Expect(len(list(g))).To(BeNumerically(">=", many))

@@ -1,5 +1,4 @@
-// Package integration tests the operator with a real API server and etcd. No other controllers run, so the tests do the work of those
-// controllers.
+// Package integration tests the operator with a real API server and etcd. No other controllers run, so the tests do their work.
 package integration
 
 import (
@@ -39,7 +38,7 @@ var (
 	scheme *runtime.Scheme
 	// cluster is the client configuration of the API server's administrator.
 	cluster *rest.Config
-	// suiteKubeconfig is an administrator's kubeconfig, which programs use.
+	// suiteKubeconfig is an administrator's kubeconfig for programs.
 	suiteKubeconfig []byte
 	// k8s always reads from the API server, never from a cache.
 	k8s client.Client
@@ -75,7 +74,7 @@ var _ = BeforeSuite(func() {
 	startOperator()
 })
 
-// startCluster starts an API server that serves Echoes and other kinds. It also returns a client with an administrator's permissions.
+// startCluster starts an API server that serves Echoes and other kinds. It returns the API server and an administrator's client.
 func startCluster(crds ...string) (*envtest.Environment, client.Client) {
 	GinkgoHelper()
 	server := startAPIServer(append(crds, filepath.Join(configFolder, "crd", "bases"))...)

@@ -129,7 +129,7 @@ func admitDeployments(ctx context.Context, namespace string, decide admission.Ha
 	return calls
 }
 
-// awaitWebhook waits until the API server has started to call a webhook.
+// awaitWebhook waits until the API server calls a webhook.
 func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -14,7 +14,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// panel is one of the dashboard's panels.
 type panel struct {
 	Title   string `json:"title"`
 	Targets []struct {
@@ -22,7 +21,6 @@ type panel struct {
 	} `json:"targets"`
 }
 
-// dashboard returns all panels of the dashboard.
 func dashboard() []panel {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "config", "grafana", "echo-operator.json"))
@@ -34,7 +32,7 @@ func dashboard() []panel {
 	return content.Panels
 }
 
-// withoutData returns the dashboard queries that return no values, or only values that are not numbers.
+// withoutData returns the dashboard's queries that return no numbers.
 func withoutData(ctx context.Context, g Gomega, p realcluster.Prometheus) []string {
 	var empty []string
 	for _, panel := range dashboard() {

@@ -16,7 +16,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	}
 
 	It("installs the operator after approval", func(ctx SpecContext) {
-		// The commands must not wait until the version is installed, because it requires approval first.
+		// The commands must not wait until the version is installed, because the installation requires approval first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
 		run(ctx, withoutWaiting(manual))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "installplan", "-o",

@@ -92,8 +92,7 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers returns the objects of a kind that belong to the operator according to their names. In the test cluster, it is safe to rely on
-// names.
+// leftovers returns a kind's objects that belong to the operator according to their names, which are reliable in the test cluster.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

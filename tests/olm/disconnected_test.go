@@ -19,8 +19,8 @@ import (
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns the path in the cluster's registry to which the disconnected cluster's images are copied. The path is different in each
-// run, because the registry keeps its images.
+// mirror returns the path in the cluster's registry to which the disconnected cluster's images are copied. The path differs in each run,
+// because the registry keeps its images.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
@@ -63,7 +63,6 @@ func listedImages(ctx context.Context) []string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// mirrorImages copies images from quay.io to the mirror.
 func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	GinkgoHelper()
 	for _, image := range images {
@@ -72,8 +71,8 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	}
 }
 
-// Until the spec ends, disconnect makes the node pull quay.io images only from the mirror. The mirror also contains OLM's images.
-// disconnect also deletes the operator's images from the node.
+// disconnect makes the node pull quay.io images only from the mirror until the spec ends. It copies OLM's images to the mirror, and deletes
+// the operator's images from the node.
 func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
 	deployments := realcluster.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// consoleSamples is a template that prints the names of the OpenShift console's samples, with the kinds of their owners and their titles.
+// consoleSamples is a template that prints the names, the owners' kinds, and the titles of the OpenShift console's samples.
 const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind} {.spec.title}{"\n"}{end}`
 
 var _ = Describe("the operator in OLM", Ordered, func() {
@@ -124,8 +124,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		before := echoPods(ctx)
 		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		// These commands simulate a first version in which a sample has a different title, and which contains a sample that the second
-		// version lacks.
+		// These commands simulate a first version that has a sample with a different title, and a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))

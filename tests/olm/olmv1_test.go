@@ -66,7 +66,7 @@ func upgradeByOLMv1(version string) string {
 	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version)
 }
 
-// expectSettled waits until OLM has nothing left to retry, for example after a failure that a missing permission caused.
+// expectSettled waits until OLM has nothing left to retry, for example because of a missing permission.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,

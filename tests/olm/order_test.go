@@ -28,9 +28,9 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 // foreignFinalizer is a finalizer that does not belong to the operator.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a foreign finalizer. The finalizer is added before the deletion, because an Echo that is being
-// deleted does not accept new finalizers. It returns the name of one of the Echo's pods, which has the same finalizer. While that pod
-// exists, not even a running operator can complete the Echo's deletion.
+// createKeptEcho creates an Echo with a foreign finalizer, because an Echo that is being deleted accepts no new finalizers. It adds the
+// same finalizer to one of the Echo's pods, and returns this pod. While the pod exists, not even a running operator can complete the Echo's
+// deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	createEcho(ctx, "default")

@@ -20,7 +20,7 @@ import (
 // verifyPage is the page that contains the commands for verifying a release before installation.
 const verifyPage = "docs/how-to/verify-a-release.md"
 
-// reader represents a user who has an empty directory, the registry, the release page and the documentation, and who installs the operator
+// reader represents a user who has an empty directory, the registry, the release page, and the documentation, and who installs the operator
 // with one of the documented methods.
 type reader struct {
 	helm                        string // the tool set
@@ -99,8 +99,8 @@ func (r *reader) specs() {
 	}, SpecTimeout(10*time.Minute))
 }
 
-// run runs commands as if a user pasted them into a shell in the reader's directory, using the copies of files in that directory. The
-// commands reach the test cluster's registry under its public name, over HTTPS.
+// run runs commands in the reader's directory with the copies of files in that directory. The commands reach the test cluster's registry
+// under its public name, over HTTPS.
 func (r *reader) run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	for _, version := range []string{version(0), version(1), "$version"} {
@@ -205,7 +205,7 @@ func sampleImage(ctx context.Context) string {
 	return realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 }
 
-// inventory returns all objects in the cluster, except kinds whose objects come and go even if nothing is installed.
+// inventory returns all objects in the cluster, except objects of kinds that change even if nothing is installed.
 func inventory(ctx context.Context) ([]string, error) {
 	kinds, err := realcluster.TryKubectl(ctx, "api-resources", "--verbs=list", "-o", "name")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands in docs/how-to/install.md.
-// The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass, and `make e2e-olm-all`
-// runs the others. `make e2e-release` verifies signed releases, and installs them with all documented methods.
+// Package olm tests that a real OLM installs, configures, upgrades, and uninstalls the operator with the commands in
+// docs/how-to/install.md. The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass,
+// and `make e2e-olm-all` runs the others. `make e2e-release` verifies signed releases, and installs them with all documented methods.
 package olm
 
 import (
@@ -37,8 +37,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
-// restrict makes all pods run under the restrictions that OpenShift imposes. These include the pods of catalogs, bundles, operators, echo
-// servers, companions and scorecard.
+// restrict imposes OpenShift's restrictions on all pods, including the pods of catalogs, bundles, and scorecard.
 func restrict(ctx context.Context) {
 	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
@@ -58,7 +57,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version, released and documented are short names for functions that all release suites share.
+// version, released, and documented are short names for functions that all release suites share.
 func version(order int) string {
 	GinkgoHelper()
 	return realcluster.ReleasedVersion(order)
@@ -85,19 +84,19 @@ func changed(text, from, to string) string {
 	return realcluster.Changed(text, from, to)
 }
 
-// withoutWaiting returns the commands of an installation, except those that wait for it to complete.
+// withoutWaiting returns the commands of an installation without those that wait.
 func withoutWaiting(commands string) string {
 	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
 	return applied
 }
 
-// run runs commands as if a user pasted them into a shell, after the commands in install.md that set names.
+// run runs the commands in install.md that set names, and then the given commands, in one shell.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish moves the tag that a catalog follows, so that it refers to the image of the given version.
+// publish moves the tag that a catalog follows to the image of the given version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
@@ -134,7 +133,7 @@ func echoPods(ctx context.Context) string {
 	return realcluster.SamplePods(ctx)
 }
 
-// expectSucceeded waits until the given version is installed, and no other version is.
+// expectSucceeded waits until only the given version is installed.
 func expectSucceeded(ctx context.Context, version string) {
 	GinkgoHelper()
 	Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
@@ -148,7 +147,7 @@ func pointCatalogAt(ctx context.Context, version string) {
 		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
 }
 
-// expectNothingLeft expects that none of the operator's objects are left.
+// expectNothingLeft waits until none of the operator's objects are left.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) ([]string, error) {

@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// In contrast, the other specs use a catalog that follows the releases.
+// The other specs use a catalog that follows the releases.
 var _ = Describe("a catalog with a fixed version", Label("all"), func() {
 	It("upgrades the operator when another version is chosen", func(ctx SpecContext) {
 		run(ctx, installation(version(0)))

@@ -64,8 +64,8 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that each package comment begins with a sentence about the package's purpose. It also checks that the comment
-// does not name any of the package's files, because no test could verify that such a list is complete.
+// TestPackageComments checks that each package comment begins with a sentence about the package's purpose. The comment in doc.go must not
+// name files, because no test could verify that a list of files is complete.
 func TestPackageComments(t *testing.T) {
 	sentences := packageSentences(t)
 	for folder, sentence := range sentences {

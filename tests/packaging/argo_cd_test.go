@@ -11,7 +11,7 @@ import (
 // healthPage is the documentation page that contains the health check for Argo CD.
 const healthPage = "docs/how-to/gitops.md"
 
-// healthCheck reads the script from the documented ConfigMap in the same way as Argo CD.
+// healthCheck reads the script from the documented ConfigMap as Argo CD does.
 func healthCheck(t *testing.T) string {
 	t.Helper()
 	manifest := regexp.MustCompile(`(?s)<<'END'\n(.*?)\nEND\n`).FindStringSubmatch(text(t, healthPage))

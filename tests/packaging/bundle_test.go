@@ -69,14 +69,13 @@ func version(t *testing.T) string {
 	return strings.TrimSpace(text(t, "VERSION"))
 }
 
-// created returns the time at which the current version was created.
 func created(t *testing.T) string {
 	t.Helper()
 	return bundleCSV(t).Annotations["createdAt"]
 }
 
-// TestCreated_isADay checks that the time in createdAt is midnight. All artifacts of a release have this timestamp. The changelog must
-// contain the same date as soon as it lists the version.
+// TestCreated_isADay checks that the time in createdAt is midnight. All artifacts of a release have this timestamp. If the changelog lists
+// the version, it must contain the same date.
 func TestCreated_isADay(t *testing.T) {
 	day, found := strings.CutSuffix(created(t), "T00:00:00Z")
 	if _, err := time.Parse(time.DateOnly, day); err != nil || !found {

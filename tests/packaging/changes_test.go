@@ -11,7 +11,7 @@ import (
 )
 
 // TestChanges_nameWhatExists checks that the paths, tests and identifiers in the tables of changes in CONTRIBUTING.md exist. Each
-// identifier must be in a file that is named in the same row, either before the identifier or directly after it.
+// identifier must be in a file that the row names before the identifier or directly after it.
 func TestChanges_nameWhatExists(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "CONTRIBUTING.md"), "\n## Where do I change?\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -34,7 +34,7 @@ func TestChanges_nameWhatExists(t *testing.T) {
 	}
 }
 
-// checkPlaces checks the locations that a row lists for a change.
+// checkPlaces checks the places that a row lists for a change.
 func checkPlaces(t *testing.T, change, places string) {
 	t.Helper()
 	names := quoted(places)
@@ -45,7 +45,7 @@ func checkPlaces(t *testing.T, change, places string) {
 		if isCommand(name) || pathsAt(name) != nil {
 			continue
 		}
-		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names that follow "in", then the preceding names
+		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // first the names after "in"
 		if looksLikePath := strings.Contains(name, "/") && !strings.HasPrefix(name, "k8s.io/"); looksLikePath || !isInAny(t, name, nearest) {
 			t.Errorf("%s: %s is in none of %v", change, name, nearest)
 		}
@@ -61,7 +61,7 @@ func quoted(text string) []string {
 	return all
 }
 
-// isCommand reports whether a name is a command, or a setting for a command. These names are checked by another test.
+// isCommand reports whether a name is a command, or a setting for a command. Another test checks these names.
 func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }
@@ -124,8 +124,7 @@ func TestWarnings_areInTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestOneKubernetesMinorVersion checks that every place that names a Kubernetes minor version names the version of the libraries that the
-// operator is built with.
+// TestOneKubernetesMinorVersion checks that all files name the same Kubernetes minor version as the operator's libraries.
 func TestOneKubernetesMinorVersion(t *testing.T) {
 	library := regexp.MustCompile(`\tk8s\.io/client-go v0\.(\d+)\.`).FindStringSubmatch(text(t, "go.mod"))
 	if library == nil {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostValues is the maximum number of values that the chart may have. Users can change settings that few clusters need in other ways.
+// mostValues is the maximum number of values that the chart may have. Users can change less common settings in other ways.
 const mostValues = 15
 
 // effect contains all changes that a value causes: added lines in objects, and removed lines with the prefix "-".

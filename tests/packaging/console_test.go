@@ -26,9 +26,9 @@ func TestColumnsOfTheList(t *testing.T) {
 }
 
 // TestResourcesOfTheDetailsPage checks the list of resources in the bundle. The OpenShift console follows owner references in the order of
-// the list, and finds an Ingress only by its full resource name. The console's Topology view shows none of an Echo's objects if the cluster
-// does not serve one of the kinds, so each kind must be built into Kubernetes. The list contains Event, because operator-sdk would
-// otherwise assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
+// the list, and finds an Ingress only by its full resource name. If the cluster does not serve one of the kinds, the console's Topology
+// view shows no objects at all, so each kind must be built into Kubernetes. The list contains Event, because operator-sdk would otherwise
+// assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {
@@ -41,8 +41,8 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 	}
 }
 
-// TestHelpTexts_nameWhatIsShown checks that help texts refer to fields by the names of their descriptors, because the form and the details
-// page do not show field names.
+// TestHelpTexts_nameWhatIsShown checks that help texts refer to fields by their descriptors' names, because the form and the details page
+// do not show field names.
 func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}

@@ -22,7 +22,7 @@ kubectl\ *-f\ -) cat >/dev/null ;;
 esac
 `
 
-// demo represents a machine with fake programs on which the demo runs.
+// demo represents a machine on which the demo runs with fake programs.
 type demo struct {
 	root, calls string
 	environment []string

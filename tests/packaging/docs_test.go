@@ -74,8 +74,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions checks that the documentation states the versions with which the operator is tested. The tools are built from the same
-// versions.
+// TestTestedVersions checks that the documentation states the tested versions, from which the tools are built.
 func TestTestedVersions(t *testing.T) {
 	newest := pinned(t, "cluster", "k8s.io/kubernetes")
 	servers := []string{newest}

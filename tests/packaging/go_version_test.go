@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that any module with project code
-// requires. Other modules only pin programs from other projects: make builds these programs, and downloads the Go version that it needs.
+// requires. Other modules only pin programs from other projects, for which make downloads the required Go versions.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {

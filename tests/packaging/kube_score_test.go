@@ -17,7 +17,7 @@ import (
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
 // TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the remarks that docs/explanation/security.md
-// answers. Each remark must have an answer, and each answer must have a remark.
+// answers. Each remark must have an answer, and each answer a remark.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")
@@ -106,8 +106,8 @@ func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	return all.String()
 }
 
-// children returns objects that the operator creates, read from files that the operator's tests compare with these objects. The file
-// everything.yaml is not used, because it intentionally contains unusual values.
+// children returns objects that the operator creates, from the files with which the operator's tests compare these objects. This test does
+// not use everything.yaml, because that file intentionally contains unusual values.
 func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder

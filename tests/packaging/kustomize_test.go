@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKustomize_documented checks that the documented kustomization of install.yaml makes the changes that its description mentions, and no
-// others.
+// TestKustomize_documented checks that the documented kustomization of install.yaml makes exactly the changes that its description
+// mentions.
 func TestKustomize_documented(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "docs/reference/configuration.md"), "\n### Kustomize\n")
 	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(section)

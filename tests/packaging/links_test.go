@@ -47,7 +47,7 @@ func TestLinksAreChecked(t *testing.T) {
 }
 
 // TestNamedPagesExist checks references to the documentation in other files: URLs and page names in messages, manifests, the dashboard,
-// console objects, programs, scripts and comments.
+// console objects, programs, scripts, and comments.
 func TestNamedPagesExist(t *testing.T) {
 	checked := map[string]int{}
 	for _, file := range filesNamed(t, "*") {
@@ -80,8 +80,7 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachableFromTheReadme checks that every page can be reached by following links from the README, because no one finds a page
-// that no other page links to.
+// TestPagesAreReachableFromTheReadme checks that links lead from the README to every page, because no one finds an unlinked page.
 func TestPagesAreReachableFromTheReadme(t *testing.T) {
 	all, reached := documents(t), map[string]bool{}
 	var visit func(page string)
@@ -140,7 +139,7 @@ func namedPages(text string) []link {
 	return all
 }
 
-// brokenLink returns a description of what is wrong with a link, or "".
+// brokenLink describes what is wrong with a link, or returns "".
 func brokenLink(l link) string {
 	if l.heading == "" {
 		if _, err := os.Stat(inProject(l.file)); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestMustGatherImage checks the image for `oc adm must-gather --image`. All programs that oc and oc rsync run in the image must exist,
-// must not need other files, and must work for a user without an account. `make test-must-gather-image` builds the image.
+// need no other files, and work for a user without an account. `make test-must-gather-image` builds the image.
 func TestMustGatherImage(t *testing.T) {
 	archive := os.Getenv("MUST_GATHER_IMAGE")
 	if archive == "" {
@@ -110,8 +110,7 @@ func runIn(t *testing.T, root, script string) string {
 	return string(output)
 }
 
-// TestMustGatherPackages checks that for each architecture, two packages are pinned, and that the sources of everything in these packages
-// are pinned.
+// TestMustGatherPackages checks that for each architecture, two packages are pinned, together with the sources of everything in them.
 func TestMustGatherPackages(t *testing.T) {
 	pins := text(t, "cmd", "must-gather", "packages")
 	line := regexp.MustCompile(`(?m)^(\w+) [0-9a-f]{64} debian(?:-security)?/pool/\S+/([^/\s_]+)_(\S+)$`)
@@ -132,8 +131,7 @@ func TestMustGatherPackages(t *testing.T) {
 	}
 }
 
-// TestDebianFiles checks that pinned files are taken from the cache, and that if a file is not available for download, the error names its
-// pin.
+// TestDebianFiles checks that pinned files are taken from the cache, and that the error for an unavailable file names its pin.
 func TestDebianFiles(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/apt/apt-helper"); err != nil {
 		t.Skip("this is not Debian")

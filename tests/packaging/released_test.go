@@ -101,8 +101,7 @@ func unpack(t *testing.T, archive []byte, files map[string][]byte) {
 	}
 }
 
-// linked returns the Go versions and the modules of all programs in the artifact, with modules in the form PATH@VERSION. The project's own
-// module is excluded.
+// linked returns the Go versions and the modules (PATH@VERSION) of all programs in the artifact. The project's own module is excluded.
 func (r released) linked() []string {
 	var modules []string
 	for _, file := range r.files {

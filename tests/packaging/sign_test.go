@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fakeTools prints the directory that contains it, whichever set of tools is requested. The fake programs in this directory record cosign's
-// arguments, and print a digest or a reference.
+// fakeTools is the script for all fake programs. It prints its own directory for any set of tools, records cosign's arguments, and prints a
+// digest or a reference.
 const fakeTools = `#!/bin/sh
 name=${0##*/}
 case $name in
@@ -54,8 +54,8 @@ func signed(t *testing.T, key string) string {
 	return content(t, filepath.Join(root, "log"))
 }
 
-// TestSign_sameButForTheIdentity checks that the rehearsal, which signs with a key, and the workflow, which signs without a key, run the
-// same commands otherwise.
+// TestSign_sameButForTheIdentity checks that the rehearsal and the workflow run the same commands, except that only the rehearsal signs
+// with a key.
 func TestSign_sameButForTheIdentity(t *testing.T) {
 	const image, all = "registry.example.com/team/a@sha256:aaaa", "sign --yes --annotations commit=0123abc "
 	want := all + "--recursive " + image + "\n" + strings.Repeat(all+image+"-bill\n", 2) +
@@ -74,7 +74,7 @@ func TestSign_sameButForTheIdentity(t *testing.T) {
 	}
 }
 
-// TestWorkflowSigns checks that the documentation states the identity of the workflow, which signs without a key.
+// TestWorkflowSigns checks that the documentation states the workflow's identity.
 func TestWorkflowSigns(t *testing.T) {
 	const file = ".github/workflows/release.yml"
 	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")

@@ -45,9 +45,8 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 	}
 }
 
-// rejections returns the reasons why OLM v1 would not accept the replacement of one CRD by another, according to the library that OLM v1
-// uses. Newer versions of the library accept changed descriptions and additional enum values. Older versions of the library reject such
-// changes, and so does this function.
+// rejections returns the reasons why OLM v1's library would reject the replacement of one CRD by another. Like older versions of the
+// library, it also rejects changed descriptions and additional enum values.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
 	for _, version := range from.Spec.Versions { // the API server sets the stored versions of an installed CRD
@@ -175,7 +174,7 @@ func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 }
 
 // TestDefaults_areThoseThatStay checks that the schema has no defaults other than the listed ones. GitOps tools report a default as a
-// difference if the field is in a list, or in an object that may be absent. The console's form also sends such a default.
+// difference if the field is in a list, or in an object that may be absent. The console's form also sends defaults of these fields.
 func TestDefaults_areThoseThatStay(t *testing.T) {
 	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
 	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",
@@ -185,8 +184,8 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 	}
 }
 
-// TestNumbers_fitTheirType checks that every 32-bit number has bounds: Kubernetes 1.30 does not enforce the format, and the operator cannot
-// decode a list of Echoes in which a number is too large.
+// TestNumbers_fitTheirType checks that every 32-bit number has bounds, because Kubernetes 1.30 does not enforce the format. The operator
+// cannot decode a list of Echoes with a number that is too large.
 func TestNumbers_fitTheirType(t *testing.T) {
 	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, path := range unboundedBelow("spec", &spec) {
@@ -194,7 +193,7 @@ func TestNumbers_fitTheirType(t *testing.T) {
 	}
 }
 
-// unboundedBelow returns the paths of all 32-bit numbers in a schema that have no upper bound.
+// unboundedBelow returns the paths of all 32-bit numbers without an upper bound in a schema.
 func unboundedBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Format == "int32" && schema.Maximum == nil {
@@ -209,7 +208,7 @@ func unboundedBelow(path string, schema *property) []string {
 	return found
 }
 
-// defaultsBelow returns the paths of all fields in a schema that have a default value.
+// defaultsBelow returns the paths of all fields with a default value in a schema.
 func defaultsBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Default != nil {

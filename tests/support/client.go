@@ -39,7 +39,7 @@ func NewClient(timeout time.Duration) (client.WithWatch, error) {
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
-// SkipWithoutAPIServer skips a test if no API server is installed that the test can start.
+// SkipWithoutAPIServer skips a test if no API server is installed.
 func SkipWithoutAPIServer(t *testing.T) {
 	t.Helper()
 	folder := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), "/usr/local/kubebuilder/bin")

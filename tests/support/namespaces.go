@@ -18,7 +18,7 @@ import (
 const (
 	// TestLabel is the label of test namespaces.
 	TestLabel = "echo-operator-test"
-	// StuckTimeout is longer than the time that the deletion of any Echo takes, even on a busy machine.
+	// StuckTimeout is longer than the deletion of any Echo takes, even on a busy machine.
 	StuckTimeout = 4 * time.Minute
 )
 

@@ -11,9 +11,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// StalledProblem returns a description of the problem with an Echo's Stalled condition, or an empty string if there is no problem. An Echo
-// is stalled only if it is both degraded and not ready. The condition then contains the reason why the Echo is not ready. An Echo whose
-// name is taken is stalled immediately.
+// StalledProblem describes the problem with an Echo's Stalled condition, if any. An Echo is stalled only if it is both degraded and not
+// ready. The condition then contains the reason why the Echo is not ready. An Echo whose name is taken is stalled immediately.
 func StalledProblem(object *unstructured.Unstructured) string {
 	echo := v1.Echo{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &echo); err != nil {

@@ -22,12 +22,11 @@ type column struct {
 	names []name
 }
 
-// rule finds names in files. If text is empty, it defaults to the matched text. If page is empty, it defaults to the file itself, and if
-// end is empty, it defaults to the name.
+// rule finds names in files. An empty text defaults to the matched text, an empty page to the file itself, and an empty end to the name.
 type rule struct {
 	// files contains git patterns for the files to read.
 	files string
-	// expression is a regular expression with a group that matches the part of the text from which a name is formed.
+	// expression is a regular expression with a group that matches the part of the text that forms a name.
 	expression string
 	// text is the name, page is the page that documents the name, and end is the spelling on that page. In all three, $1 stands for the match
 	// of the group.

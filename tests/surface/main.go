@@ -1,5 +1,5 @@
 // Surface writes the ledger of everything that users of the project can name: fields, flags, environment variables, headers, metrics,
-// alerts, reasons, facts, images, chart values, modules and targets, each with the page that documents it. Surface reads the sources but
+// alerts, reasons, facts, images, chart values, modules, and targets, each with the page that documents it. Surface reads the sources but
 // does not run them, so it also works on the source tree of an earlier commit.
 //
 // usage: go run ./tests/surface [DIRECTORY] (by default, the current directory)

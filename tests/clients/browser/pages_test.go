@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// patience is the maximum time for loading a page, even if the browser must start first on a busy machine.
+// patience is the maximum time for loading a page, including the start of the browser on a busy machine.
 const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
@@ -44,7 +44,7 @@ func TestEchoPage(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
-// attack is markup that would change the page's title if it were not escaped.
+// attack is markup that changes the page's title unless the page escapes it.
 const attack = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
 
 func TestMarkupStaysText(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWebSocketPage(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
-// tab is a browser tab, with the errors and requests that it has recorded.
+// tab is a browser tab with its recorded errors and requests.
 type tab struct {
 	context context.Context //nolint:containedctx // chromedp keeps its tabs in contexts
 	mutex   sync.Mutex
@@ -137,7 +137,6 @@ func command[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chro
 	})
 }
 
-// run runs an action and returns its value.
 func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	t.Helper()
 	value, err := chromedp.Run(tab.context, action)
@@ -147,7 +146,6 @@ func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	return value
 }
 
-// do runs actions in order.
 func (tab *tab) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	run(t, tab, chromedp.Steps(actions...))
@@ -171,7 +169,7 @@ func (tab *tab) record(event any) {
 	}
 }
 
-// expectNoErrors fails the test if the browser reported errors, or sent requests to any server other than the given one.
+// expectNoErrors fails the test if the browser reported errors or sent requests to another server.
 func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	t.Helper()
 	tab.mutex.Lock()
@@ -189,7 +187,7 @@ func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	}
 }
 
-// screenshot saves a screenshot in the directory that SCREENSHOTS specifies, if that variable is set.
+// screenshot saves a screenshot in the directory that SCREENSHOTS specifies, if any.
 func (tab *tab) screenshot(t *testing.T, name string) {
 	t.Helper()
 	folder := os.Getenv("SCREENSHOTS")

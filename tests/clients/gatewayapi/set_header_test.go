@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestSetHeaders sends requests like those of the suite's MakeRequest: each has the header X-Echo-Set-Header, usually with an empty value.
+// TestSetHeaders sends the header X-Echo-Set-Header in each request, as the suite's MakeRequest does, usually with an empty value.
 func TestSetHeaders(t *testing.T) {
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	addresses := map[string]string{}

@@ -30,7 +30,7 @@ func dial(t *testing.T, address string, options ...grpc.DialOption) *grpc.Client
 	return connection
 }
 
-// soon returns a context that ends with the test, or earlier when patience has elapsed.
+// soon returns a context that ends when the test ends or patience has elapsed.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -38,7 +38,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// echoClient calls the echo.v1.Echo service with messages that are built from its .proto file.
+// echoClient calls the echo.v1.Echo service with messages built from the service's .proto file.
 type echoClient struct {
 	*grpc.ClientConn
 	service protoreflect.ServiceDescriptor
@@ -49,7 +49,7 @@ func newEchoClient(t *testing.T, address string, options ...grpc.DialOption) *ec
 	return &echoClient{dial(t, address, options...), echoProto(t).Services().ByName("Echo")}
 }
 
-// request builds a request message for a method from JSON.
+// request builds a method's request message from JSON.
 func (c *echoClient) request(t *testing.T, method protoreflect.Name, text string) proto.Message {
 	t.Helper()
 	message := dynamicpb.NewMessage(c.service.Methods().ByName(method).Input())
@@ -70,7 +70,6 @@ func (c *echoClient) unary(ctx context.Context, t *testing.T, text string, optio
 	return response, err
 }
 
-// stream starts a stream by calling a method.
 func (c *echoClient) stream(ctx context.Context, t *testing.T, method protoreflect.Name) grpc.ClientStream {
 	t.Helper()
 	described := c.service.Methods().ByName(method)
@@ -103,7 +102,6 @@ func pairs(list protoreflect.List) map[string][]string {
 	return values
 }
 
-// callMetadata returns the call metadata that a response contains.
 func callMetadata(response protoreflect.Message) map[string][]string {
 	call := response.Get(response.Descriptor().Fields().ByName("call")).Message()
 	return pairs(call.Get(call.Descriptor().Fields().ByName("metadata")).List())

@@ -16,7 +16,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// protocol is one of the protocols that the connect client can use.
 type protocol struct {
 	name    string
 	http2   bool
@@ -39,7 +38,6 @@ type caller struct {
 	input protoreflect.MessageDescriptor
 }
 
-// caller returns a client for a method.
 func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name) *caller {
 	t.Helper()
 	version := &http.Protocols{}
@@ -132,7 +130,7 @@ func (p *protocol) testServerStream(t *testing.T, address string) {
 	}
 }
 
-// TestProtocolsAtTheEnd stops the server, and expects that with each protocol, streams end with a code that makes clients retry.
+// TestProtocolsAtTheEnd expects that when the server stops, each protocol's stream ends with a code that makes clients retry.
 func TestProtocolsAtTheEnd(t *testing.T) {
 	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
 	streams := map[string]*connect.ServerStreamForClient[dynamicpb.Message]{}

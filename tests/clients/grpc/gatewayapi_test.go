@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestGatewayAPI calls the echo server in the same way as the Gateway API conformance suite.
+// TestGatewayAPI calls the echo server as the Gateway API conformance suite does.
 func TestGatewayAPI(t *testing.T) {
 	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress")
 	client := grpcechoserver.NewGrpcEchoClient(dial(t, address, grpc.WithAuthority("example.com")))

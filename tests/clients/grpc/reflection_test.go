@@ -13,8 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestReflection lists the services through gRPC reflection, and describes each service. It uses the v1 messages, which are the same as in
-// v1alpha.
+// TestReflection lists and describes the services through gRPC reflection. The v1 and v1alpha messages are the same.
 func TestReflection(t *testing.T) {
 	connection := dial(t, clients.Start(t))
 	services := []string{"echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho", "grpc.health.v1.Health",

@@ -25,8 +25,8 @@ var configuration string
 // limit is the default maximum size of request headers, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client sends headers that are too large, which must not
-// affect the requests of the other clients.
+// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client sends requests that are too large. These must not
+// affect the other clients' requests.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {
@@ -66,8 +66,8 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 	}
 }
 
-// waitingRequest sends a request that the echo server answers after half a second. It returns the remote address of the connection on which
-// the echo server received the request.
+// waitingRequest sends a request to which the echo server responds after half a second. It returns the remote address that the echo server
+// saw.
 func waitingRequest(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)

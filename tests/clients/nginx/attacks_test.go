@@ -50,7 +50,7 @@ func attacks() map[string]attack {
 	}
 }
 
-// byHeader returns the attack in the form of headers, and byLink in the form of a query string.
+// byHeader returns the attack as headers, and byLink returns it as a query string.
 func (a attack) byHeader() []string {
 	return []string{"X-Echo-Status", a.status, "X-Echo-Set-Header", strings.Join(a.headers, ", ")}
 }
@@ -59,8 +59,8 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for a new path, and is followed by a
-// request from another client.
+// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for a path. Another client's request
+// follows.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched", "")
@@ -127,7 +127,7 @@ func TestAttacksSucceedUnderFull(t *testing.T) {
 	}
 }
 
-// expectFailure expects that the attacker receives neither the headers of the attack nor the secret.
+// expectFailure expects that the attacker receives neither the attack's headers nor the secret.
 func (a attack) expectFailure(t *testing.T, way string, got answer) {
 	t.Helper()
 	for _, each := range a.headers {
@@ -141,7 +141,7 @@ func (a attack) expectFailure(t *testing.T, way string, got answer) {
 	}
 }
 
-// expectEcho expects a normal echo, as JSON.
+// expectEcho expects a normal echo in JSON.
 func expectEcho(t *testing.T, got answer, path, cache string) {
 	t.Helper()
 	var echo struct {
@@ -159,7 +159,7 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 	}
 }
 
-// expectSameHeaders compares headers, ignoring the headers that differ in each response.
+// expectSameHeaders compares all headers except Date and Content-Length.
 func expectSameHeaders(t *testing.T, got, want http.Header) {
 	t.Helper()
 	own := func(name string, _ []string) bool { return name == "Date" || name == "Content-Length" }

@@ -47,7 +47,7 @@ func TestAuthorMayCache(t *testing.T) {
 	}
 }
 
-// TestAuthorMayCacheFormats checks that nginx does not serve a response in one client's format to clients that accept only another format.
+// TestAuthorMayCacheFormats checks that nginx does not serve a stored response to clients that do not accept its format.
 func TestAuthorMayCacheFormats(t *testing.T) {
 	g := startGateway(t, cacheable)
 	expectPage := func(t *testing.T, path string) {

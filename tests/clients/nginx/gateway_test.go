@@ -48,7 +48,7 @@ func startGateway(t *testing.T, environ ...string) *gateway {
 	return &gateway{url: "http://" + listener.Addr().String(), client: client}
 }
 
-// startNginx starts nginx with an open socket, so that connections wait for nginx, and no other process can use the port.
+// startNginx passes an open socket to nginx, so that connections wait for nginx, and no other process can use the port.
 func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -82,13 +82,13 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 	})
 }
 
-// answer is a response with the part of its body that was received.
+// answer is a response with the received part of its body.
 type answer struct {
 	*http.Response
 	body string
 }
 
-// send sends a request with headers, which are passed as alternating names and values.
+// send sends a request. The headers are alternating names and values.
 func (g *gateway) send(t *testing.T, path, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, strings.NewReader(body))

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and then returns the report. Traefik applies a new route a few seconds
-// after the route's creation.
+// examine runs pathcheck in pods until the URL leads to an Echo, and then returns the report. Traefik applies a route a few seconds after
+// its creation.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
 	var report *pathcheck.Report

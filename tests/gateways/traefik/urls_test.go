@@ -101,7 +101,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 })
 
 // expectAnotherStart expects that after a step, each of the operator's two replicas restarts exactly once. The replicas restart one after
-// the other, at the earliest ten minutes after they last started.
+// the other, at least ten minutes after their last start.
 func expectAnotherStart(ctx context.Context, step func()) {
 	GinkgoHelper()
 	starts := func(g Gomega) int32 {

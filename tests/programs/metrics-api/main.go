@@ -1,5 +1,5 @@
-// metrics-api serves the metrics.k8s.io API for autoscaling tests. It reports the same CPU usage for each container in all pods that match
-// a request's label selector. A flag specifies this usage.
+// metrics-api serves the metrics.k8s.io API for autoscaling tests. It reports the CPU usage from its flag for each container in all pods
+// that match a request's label selector.
 package main
 
 import (

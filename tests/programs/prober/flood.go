@@ -14,14 +14,14 @@ import (
 const (
 	// streams is the number of concurrent requests on each of the flood's connections, unless the server allows fewer.
 	streams = 250
-	// delayed is how many of these requests wait for a delayed response.
+	// delayed is how many requests on each connection wait for a delayed response.
 	delayed = streams / 8
 	// floodPause is how long the flood waits before it repeats a request that has ended. The pause ensures that the flood uses memory
 	// instead of CPU time.
 	floodPause = time.Second
 )
 
-// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body; the
+// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body. The
 // others wait for a delayed response. The flood repeats each request that the server ends. In the summary, rejected requests count as
 // failed requests.
 func (r *report) flood(ctx context.Context) {

@@ -72,7 +72,7 @@ func exitOn(err error) {
 	}
 }
 
-// run sends requests until all requests are sent, the duration has elapsed, a signal arrives, or a prober with the flag -stop connects.
+// run sends requests until all requests are sent, the duration has elapsed, a signal arrives, or a prober with -stop connects.
 func (r *report) run(listener net.Listener) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -92,8 +92,8 @@ func (r *report) run(listener net.Listener) {
 	}
 }
 
-// awaitStop waits until a prober with the flag -stop has connected and exited. If this prober exited earlier, the kernel would kill the
-// other prober together with the container's other processes, and kubectl exec would report exit code 137.
+// awaitStop waits until a prober with -stop has connected and exited. The kernel kills all processes of the container when its main process
+// exits, and kubectl exec would report exit code 137.
 func awaitStop(listener net.Listener) {
 	connection, err := listener.Accept()
 	if err != nil {

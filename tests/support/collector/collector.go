@@ -1,5 +1,5 @@
-// Package collector implements an OpenTelemetry collector for tests. The collector stores requests that it receives in the OTLP/HTTP
-// protocol with protobuf encoding.
+// Package collector implements an OpenTelemetry collector for tests. The collector stores requests that it receives over OTLP/HTTP with
+// protobuf encoding.
 package collector
 
 import (

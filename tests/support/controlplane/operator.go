@@ -21,12 +21,11 @@ const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 	PathCheckImage  = "quay.io/echo-operator/echo-operator-pathcheck:v0.1.0"
 	MaxReplicas     = 20
-	// OperatorUser is the name of the user that has the operator's permissions.
+	// OperatorUser is the user that has the operator's permissions.
 	OperatorUser = "echo-operator-test"
 )
 
-// GrantOperatorsRole grants the operator exactly the permissions in its roles. The argument config is the directory that contains the
-// manifests.
+// GrantOperatorsRole grants the operator exactly the permissions in its roles. The config directory contains the manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
 	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {
 		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})
@@ -41,7 +40,7 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 }
 
 // NewOperator assembles the operator with a policy for its pods. The operator watches the given namespaces, or all namespaces if none are
-// given. The operator sends requests as a user with the operator's permissions.
+// given, and sends requests as OperatorUser.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
 	standard, err := policy.NewPodSecurity(podSecurity)
 	if err != nil {

@@ -33,8 +33,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World consists of a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot cause in a
-// real API server.
+// World consists of a fake API server, and a cache that may differ from it.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  controllers.Dependencies
@@ -46,7 +45,7 @@ type World struct {
 	recorder *events.FakeRecorder
 }
 
-// New returns a world in which the cache and the API server contain the same objects.
+// New returns a world whose cache and API server contain the same objects.
 func New(t *testing.T, objects ...client.Object) *World {
 	t.Helper()
 	w := NewLate(t, objects, objects)
@@ -55,7 +54,7 @@ func New(t *testing.T, objects ...client.Object) *World {
 	return w
 }
 
-// NewLate returns a world whose cache contains different objects than its API server.
+// NewLate returns a world whose cache and API server contain different objects.
 func NewLate(t *testing.T, cached, live []client.Object) *World {
 	t.Helper()
 	w := &World{recorder: events.NewFakeRecorder(100), Fail: func(string) error { return nil }}
@@ -76,7 +75,7 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 // testSchema is read only once, because reading it takes as long as running many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
-// FailOn makes the writes with a given name fail.
+// FailOn makes one kind of write fail. The name is an entry of Writes.
 func (w *World) FailOn(name string, err error) {
 	w.Fail = func(write string) error {
 		if write == name {
@@ -118,7 +117,7 @@ func (w *World) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if patch.Type() == types.ApplyPatchType { // other tests test apply requests on a real API server
+			if patch.Type() == types.ApplyPatchType { // apply requests have tests on a real API server
 				body, err := patch.Data(object)
 				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
 			}
@@ -178,7 +177,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", in the form in which the cache contains the pod.
+// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache contains it.
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},

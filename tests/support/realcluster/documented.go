@@ -28,7 +28,7 @@ type Reader struct {
 }
 
 // Follow runs commands in order. It expects each command to succeed and to print the output that the page shows. Each port-forward uses a
-// different local port than on the page, and stays open until the last command has ended. Follow returns each command's output.
+// free local port instead of the page's port, and stays open until the last command has ended. Follow returns each command's output.
 func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()

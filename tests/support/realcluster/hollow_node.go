@@ -22,7 +22,7 @@ import (
 // HollowLabel is the key of the label and the taint on nodes without a kubelet. The label's value is different for each node.
 const HollowLabel = "echo-operator-test/hollow"
 
-// OnHollowNode makes an Echo's pods run on the hollow node that has the given label value.
+// OnHollowNode makes an Echo's pods run on the hollow node with the given label value.
 func OnHollowNode(label string) func(*v1.Echo) {
 	return func(e *v1.Echo) {
 		e.Spec.NodeSelector = map[string]v1.LabelValue{HollowLabel: v1.LabelValue(label)}

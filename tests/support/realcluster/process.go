@@ -27,7 +27,7 @@ func ProcessIn(container *corev1.ContainerStatus) *os.Process {
 	for _, path := range groups {
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
-			continue // for example, because the process has ended in the meantime
+			continue // for example, the process has ended in the meantime
 		}
 		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		Expect(err).NotTo(HaveOccurred())

@@ -18,7 +18,7 @@ import (
 type Prometheus struct{ namespace string }
 
 // InstallPrometheus installs the Prometheus Operator and a Prometheus instance in a namespace. The Echo Operator checks for the Prometheus
-// Operator's API only when it starts. The suite must delete all objects that have TestLabel.
+// Operator's API only at startup. The suite must delete all objects that have TestLabel.
 func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	GinkgoHelper()
 	p := Prometheus{namespace}
