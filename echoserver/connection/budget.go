@@ -8,32 +8,32 @@ import (
 
 // These constants are amounts of memory, in bytes, that connections and requests hold. TestFloods checks that the totals are large enough.
 const (
-	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header and a short body.
+	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header, and a short body.
 	Cost = 24 << 10
 	// TLSConnectionCost is the memory that a TLS connection holds.
 	TLSConnectionCost = Cost + 40<<10
-	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests. http2Cost
-	// does not include the header that net/http decodes.
+	// http2Cost is the additional memory that an HTTP/2 connection holds: receive windows, frames, and includedStreams requests, but not the
+	// header that net/http decodes.
 	http2Cost = 136 << 10
 	// includedStreams is the number of requests in progress that the cost of an HTTP/2 connection covers.
 	includedStreams = 4
-	// RequestCost is the memory that each additional request holds, apart from its header and its body.
+	// RequestCost is the memory that each additional request holds, apart from its header and body.
 	RequestCost = 16 << 10
 	// IncludedHeader is the header size that the cost of a connection or request covers.
 	IncludedHeader = 4 << 10
 	// IncludedResponse is the response size that the cost of a request covers.
 	IncludedResponse = 4 << 10
-	// FieldCost is the memory that a header field holds in addition to its name and its value: a map entry and a slice.
+	// FieldCost is the memory that a header field holds in addition to its name and value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is the number of copies of a longer header in memory, in addition to the response: the header as read, and the header as
-	// parsed.
+	// HeaderFactor is how many copies of a header longer than IncludedHeader are in memory, in addition to the response: one as read, and one
+	// as parsed.
 	HeaderFactor = 2
-	// unlimitedMemory is the amount of memory on which the budget is based if the process has no memory limit.
+	// unlimitedMemory is the assumed memory limit, in bytes, of a process that has none.
 	unlimitedMemory = 512 << 20
 )
 
 // OverBudget is the reason that clients receive if the budget does not allow their request.
-const OverBudget = "the server has used up its memory budget: try again later"
+const OverBudget = "the server has used up its memory budget; try again later"
 
 // Budget limits the memory that connections and requests hold, so that the process stays below its memory limit no matter what clients
 // send. The remaining memory is for garbage and the Go runtime.
@@ -42,7 +42,7 @@ type Budget struct {
 	Requests    Pool
 }
 
-// NewBudget returns a budget for a memory limit in bytes: a quarter of the limit for connections, and a quarter for requests.
+// NewBudget returns a budget that consists of a quarter of the memory limit for connections, and a quarter for requests.
 func NewBudget(memory int64) *Budget {
 	b := &Budget{}
 	b.Connections.Limit = memory / 4
@@ -67,7 +67,7 @@ type Pool struct {
 // Acquire acquires bytes from the pool if enough are available.
 func (p *Pool) Acquire(bytes int64) bool { return p.acquireWithin(bytes, p.Limit) }
 
-// AcquireLarge acquires bytes for large or long-lived requests. AcquireLarge leaves a quarter of the pool for ordinary requests.
+// AcquireLarge acquires bytes for large or long-lived requests, and leaves a quarter of the pool for ordinary requests.
 func (p *Pool) AcquireLarge(bytes int64) bool { return p.acquireWithin(bytes, p.Limit/4*3) }
 
 func (p *Pool) acquireWithin(bytes, limit int64) bool {

@@ -15,7 +15,7 @@ import (
 // PlainText is the media type of plain text.
 const PlainText = "text/plain; charset=utf-8"
 
-// These constants are the reasons for rejections that a limit causes.
+// These constants are the reasons that metrics report for exceeded limits.
 const (
 	LimitConnections = "connections" // too many connections
 	LimitHeader      = "header"      // too long, or with too many fields
@@ -36,8 +36,8 @@ type Bounds struct {
 	Log            *slog.Logger
 }
 
-// Connection is a client's connection. Connection counts the memory that the server holds for a client before a handler is called. It also
-// limits the number of header fields and the length of the request line in HTTP/1, which net/http does not limit.
+// Connection is a client's connection. It counts the memory that the server holds for the client before a handler is called. In HTTP/1, it
+// limits the number of header fields and the length of the request line, which net/http does not.
 type Connection struct {
 	net.Conn
 	bounds  *Bounds
@@ -88,18 +88,18 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is the callback for http.Server.ConnContext. WithConnection lets handlers find a request's connection.
+// WithConnection is the callback for http.Server.ConnContext that makes a connection available to Of.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// Of returns a request's connection, or nil if there is none.
+// Of returns a request's connection, which is nil in tests that use no connection.
 func Of(r *http.Request) *Connection {
 	c, _ := r.Context().Value(connectionKey{}).(*Connection)
 	return c
 }
 
-// Handle wraps the handler of an http.Server. When the handler is called, net/http has parsed the HTTP/1 header, and a body may follow.
+// Handle wraps the handler of an http.Server to record when net/http has parsed an HTTP/1 header.
 func Handle(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := Of(r); c != nil && !c.isHTTP2 {
@@ -110,8 +110,7 @@ func Handle(handler http.Handler) http.Handler {
 	})
 }
 
-// FieldNames returns the field names in an HTTP/1 request's header, in the order and case in which they were sent. FieldNames returns false
-// if the names are not known.
+// FieldNames returns the field names in an HTTP/1 request's header in their original order and case, or false if they are not known.
 func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	if r.ProtoMajor != 1 || !c.header.isOf(r) {
 		return nil, false
@@ -119,21 +118,20 @@ func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	return c.header.names(), true
 }
 
-// BeginStream counts an HTTP/2 request in progress. BeginStream returns true if the cost of the connection includes the request.
+// BeginStream counts an HTTP/2 request in progress, and reports whether the cost of the connection includes it.
 func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
 
 // EndStream undoes BeginStream.
 func (c *Connection) EndStream() { c.inProgress.Add(-1) }
 
-// BeginRejection counts an HTTP/2 request that is rejected because of the budget. BeginRejection returns false if too many of these
-// requests are in progress, because clients that do not read responses make rejections expensive.
+// BeginRejection counts an HTTP/2 request that is rejected because of the budget. It returns false if too many of these requests are in
+// progress, because clients that do not read responses make rejections expensive.
 func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
 
 // EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
-// TrackState is the callback for http.Server.ConnState. When an HTTP/1 connection becomes idle, TrackState prepares the connection for the
-// next header.
+// TrackState is the callback for http.Server.ConnState that prepares an idle HTTP/1 connection for the next header.
 func TrackState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
 		c.releaseHeader()
@@ -151,8 +149,8 @@ func (c *Connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side; the server can still read from the client. net/http and WebSockets call CloseWrite before they close
-// a connection on which the client may still be sending. Otherwise, a reset could make the client lose the end of the response.
+// CloseWrite closes only the sending side. net/http and WebSockets call CloseWrite before they close a connection on which the client may
+// still be sending. Otherwise, a reset could make the client lose the end of the response.
 func (c *Connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

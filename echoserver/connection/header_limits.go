@@ -26,7 +26,7 @@ const (
 	maxLoggedField = 64
 )
 
-// HeaderSize is the size that a request's header has in HTTP/1.1, so that the same limits apply to HTTP/2.
+// HeaderSize is the size of a request's header in HTTP/1.1 format, even if it was sent over HTTP/2.
 type HeaderSize struct {
 	Bytes       int64 // including the request line
 	requestLine int64 // without the line break
@@ -44,7 +44,7 @@ func newRejection(status int, format string, limit int) *Rejection {
 	return &Rejection{Status: status, limit: limit, Reason: fmt.Sprintf(format, limit)}
 }
 
-// CheckHeader returns nil for a header within the limits.
+// CheckHeader returns nil if the size is within the limits.
 func CheckHeader(size HeaderSize, maxHeaderBytes int) *Rejection {
 	switch {
 	case size.requestLine > MaxRequestLine:
@@ -66,7 +66,7 @@ func (r *Rejection) Log(log *slog.Logger, peer, longestField string) {
 	log.Warn("header rejected", attributes...)
 }
 
-// MeasureHeader returns the size of a parsed header, and the name of its longest field.
+// MeasureHeader returns the size of a parsed header and the name of its longest field.
 func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 	size, longestField = FieldsSize(r.Header)
 	size.requestLine = int64(len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1"))
@@ -74,10 +74,10 @@ func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
 	return size, longestField
 }
 
-// separators is the length, in bytes, of the characters that follow a field's name and its value in HTTP/1.1.
+// separators is the length, in bytes, of the characters that follow a field's name and value in HTTP/1.1.
 const separators = len(": \r\n")
 
-// FieldsSize returns the size of the fields, and the name of the longest field, truncated to maxLoggedField.
+// FieldsSize returns the size of the fields and the name of the longest field, truncated to maxLoggedField.
 func FieldsSize(fields http.Header) (size HeaderSize, longestField string) {
 	longest := 0
 	for name, values := range fields {

@@ -32,7 +32,7 @@ func TestCheckHeader(t *testing.T) {
 	}
 }
 
-// TestMeasureHeader_asSent compares the measured size of a parsed header with the number of bytes that HTTP/1.1 sends.
+// TestMeasureHeader_asSent compares the measured size of a parsed header with its size as sent over HTTP/1.1.
 func TestMeasureHeader_asSent(t *testing.T) {
 	sent := "POST /path?query=1 HTTP/1.1\r\nHost: example.com\r\nX-A: 1\r\nX-A: 22\r\nX-The-Longest: 333\r\n\r\n"
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(sent)))
@@ -48,8 +48,7 @@ func TestMeasureHeader_asSent(t *testing.T) {
 	}
 }
 
-// TestRawHeader_longestField checks incomplete names, and values that continue on the next line (RFC 9112, 5.2), because these lines may
-// contain secrets.
+// TestRawHeader_longestField checks incomplete names, and values that continue on the next line (RFC 9112, 5.2), which may be secret.
 func TestRawHeader_longestField(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{

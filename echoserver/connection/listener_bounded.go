@@ -7,8 +7,8 @@ import (
 // maxConnections is the maximum total number of connections to the public ports.
 const maxConnections = 4096
 
-// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If these
-// connections had to wait until the server accepts them, they would hang.
+// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. A
+// connection that waited for the server to accept it would hang.
 type boundedListener struct {
 	net.Listener
 	bounds *Bounds
@@ -16,7 +16,7 @@ type boundedListener struct {
 	cost   int64 // of each connection, in bytes
 }
 
-// NewBoundedListener returns a listener. Each connection to the listener costs the given number of bytes.
+// NewBoundedListener returns a listener whose connections each cost the given number of bytes.
 func NewBoundedListener(listener net.Listener, cost int64, b *Bounds) net.Listener {
 	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
 }

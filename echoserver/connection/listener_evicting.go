@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// EvictingSet limits the number of connections. To make room for a new connection, EvictingSet closes the oldest connection. Otherwise,
-// clients that keep connections open for a long time could lock out all other clients.
+// EvictingSet limits the number of connections. It closes the oldest connection to make room for a new one. Otherwise, clients that keep
+// connections open could lock out all other clients.
 type EvictingSet struct {
 	// Limit is the maximum number of connections.
 	Limit int
-	// Evicted is called after the set has closed a connection to make room for another one.
+	// Evicted is called after the set has closed a connection to make room.
 	Evicted func()
 
 	mutex sync.Mutex
 	open  []net.Conn // the oldest first
 }
 
-// Add adds a connection, and closes the oldest connection if there are too many.
+// Add adds a connection, and closes the oldest one if there are too many.
 func (s *EvictingSet) Add(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -16,7 +16,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// newTestBounds returns the default bounds for connections.
 func newTestBounds() *Bounds {
 	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{},
 		Reporter:       rejections.NewReporter(echotest.Quiet(), func(string) {}),
@@ -112,8 +111,7 @@ func TestBoundedListener_limit(t *testing.T) {
 	}
 }
 
-// TestBoundedListener_endOfSending closes the sending side of an accepted connection: the client reads the end of the stream, and can still
-// send.
+// TestBoundedListener_endOfSending checks that after CloseWrite, the client reads the end of the stream and can still send.
 func TestBoundedListener_endOfSending(t *testing.T) {
 	inner := echotest.ListenLocally(t)
 	listener := NewBoundedListener(inner, Cost, newTestBounds())

@@ -26,15 +26,15 @@ type rawHeader struct {
 	lines       int    // number of complete lines
 	ended       bool   // the empty line was read
 
-	line       int    // length of the line that is not complete
+	line       int    // length of the incomplete line
 	emptyLines []byte // the line breaks that were skipped before the request line
-	begun      bool   // whether the connection has had an earlier header
+	begun      bool   // whether an earlier header was read on the connection
 	isPartial  bool   // the beginning may have been read together with the previous request
 	deadlines  int    // the number of deadlines set since the previous request
 
-	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
+	ahead    byte // the first byte of the next header, which net/http reads while a handler runs
 	hasAhead bool
-	held     byte // a line break that is held back from net/http, because it may be an empty line
+	held     byte // a line break that net/http has not received yet, because it may be an empty line
 	isHeld   bool
 }
 
@@ -50,8 +50,8 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a header, the first
-// deadline applies. At that time, the buffer is empty except for the byte that was read ahead, or it contains the beginning of the header.
+// locate is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a header, it has set only
+// one deadline. If its buffer then contains more than the byte that was read ahead, it contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
@@ -72,8 +72,8 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 
 func isLineEnd(b byte) bool { return b == '\r' || b == '\n' }
 
-// lookAhead receives the byte that follows a request, and returns how many bytes to pass to net/http. If the byte is a line break,
-// lookAhead holds it back until locate determines whether the line break comes before or within a header.
+// lookAhead receives the byte that follows a request, and returns how many bytes to pass to net/http. It holds back a line break until
+// locate determines whether the line break comes before or within a header.
 func (h *rawHeader) lookAhead(next byte) int {
 	if isLineEnd(next) {
 		h.held, h.isHeld = next, true
@@ -119,8 +119,8 @@ func (h *rawHeader) isPreface() bool {
 	return h.ended && !h.begun && string(h.data) == preface
 }
 
-// isOf reports whether this is the complete header of a request. If a client has sent requests without waiting for responses, net/http has
-// read more than one header.
+// isOf reports whether this is the complete header of a request. If a client sends requests without waiting for responses, net/http can
+// read more than one header at once.
 func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false
@@ -149,7 +149,7 @@ func (h *rawHeader) names() []string {
 // size returns the size of the part of the header that has been read. If the beginning of the header is unknown, the length of the request
 // line is 0.
 func (h *rawHeader) size() HeaderSize {
-	// without the request line, Host and the empty line
+	// without the request line, Host, and the empty line
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
 	if h.isPartial {
 		s.requestLine = 0
@@ -157,8 +157,8 @@ func (h *rawHeader) size() HeaderSize {
 	return s
 }
 
-// longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. The name
-// is empty if the longest line continues the value of another field, because the value may be a secret.
+// longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. It is
+// empty if the longest line continues the value of another field, because the value may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))

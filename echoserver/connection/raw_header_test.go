@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestRawHeader passes each text in pieces of every possible size. The result must not depend on the size of the pieces.
+// TestRawHeader checks that the result does not depend on the size of the pieces in which the text arrives.
 func TestRawHeader(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, rest string

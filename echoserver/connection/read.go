@@ -16,8 +16,8 @@ func (c *Connection) Read(p []byte) (int, error) {
 		return 0, c.rejection
 	}
 	if c.isHTTP2 {
-		// If clients reset requests, net/http decodes up to five headers for each request that a connection can have in progress. Yielding
-		// lets the handlers of these requests run first, so that the requests end or are accounted for.
+		// If clients reset requests, net/http decodes up to five headers for each request that a connection can have in progress. Yielding lets
+		// the handlers of these requests run first, which ends the requests or acquires memory for them.
 		runtime.Gosched()
 		return c.Conn.Read(p)
 	}
@@ -38,7 +38,7 @@ func (c *Connection) Read(p []byte) (int, error) {
 		c.rejectLate(err)
 	case inHeader:
 		c.rejection = c.meter(p[:n])
-	case len(p) == 1: // net/http waits for the next request while it handles one
+	case len(p) == 1: // net/http reads one byte while a handler runs
 		n = c.header.lookAhead(p[0])
 	}
 	if c.rejection != nil {

@@ -44,7 +44,7 @@ func FuzzRequests(f *testing.F) {
 		want := requestsIn(sent)
 		cut := min(len(sent), int(first))
 		again := min(len(sent), cut+int(second))
-		whole := 0 // how many requests reach handlers
+		whole := 0 // how many requests reached handlers
 		for _, pieces := range [][]string{{sent}, {sent[:cut], sent[cut:again], sent[again:]}} {
 			synctest.Test(t, func(t *testing.T) {
 				got := exchange(t, pieces, slow)
@@ -60,7 +60,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// TestConnection_emptyLines sends empty lines while a handler serves the previous request. net/http reads only one byte during that time.
+// TestConnection_emptyLines sends empty lines while a handler serves the previous request. Meanwhile, net/http reads only one byte.
 func TestConnection_emptyLines(t *testing.T) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	for _, pieces := range [][]string{{plain, "\r\n" + plain}, {plain, "\r", "\n" + plain},
@@ -109,8 +109,7 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends pieces to a server. exchange sends each piece after the server has handled the previous piece, or while a slow handler
-// still serves the previous piece.
+// exchange sends pieces to a server, each after the server has handled the previous one, or while a slow handler still serves it.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

@@ -23,7 +23,7 @@ func (c *Connection) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// replace sends a response that explains why net/http rejects a request. The response replaces net/http's less specific response.
+// replace sends a response that explains why net/http rejects a request, instead of net/http's response.
 func (c *Connection) replace(response []byte) (int, error) {
 	if c.rejection == nil { // this is the beginning of the response
 		line, _, _ := bytes.Cut(response, []byte("\r\n"))

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's response.
+// Applied lists the controls that changed a response, so that users can distinguish it from a gateway's response.
 type Applied []appliedControl
 
 type appliedControl struct {
@@ -17,7 +17,7 @@ type appliedControl struct {
 	isHidden bool // only in X-Echo-Applied
 }
 
-// Applied returns the controls that are set, or nil if there are none.
+// Applied returns the controls that are set.
 func (c Controls) Applied() Applied {
 	var a Applied
 	for _, row := range table() {
@@ -28,7 +28,7 @@ func (c Controls) Applied() Applied {
 	return a
 }
 
-// Each calls yield with the name and value of each control. For a list, it calls yield once for each value.
+// Each calls yield with the name and value of each control. It calls yield once for each value of a list.
 func (a Applied) Each(yield func(name, value string)) {
 	for _, control := range a {
 		if list, ok := control.value.([]string); ok {
@@ -48,7 +48,7 @@ func (a Applied) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// MarshalJSON implements json.Marshaler. The result is an object that preserves the order of the controls.
+// MarshalJSON implements json.Marshaler. The object preserves the order of the controls.
 func (a Applied) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -25,11 +25,11 @@ const (
 type Controls struct {
 	Status     int           // 0 means 200
 	Delay      time.Duration // 0 means none
-	delayUpTo  time.Duration // if it is longer than Delay, the delay is a random time between the two
+	delayUpTo  time.Duration // if it is longer than Delay, the delay is random between the two
 	Headers    []Header
-	Size       *int            // the size of the text that replaces the echo; nil means the echo
+	Size       *int            // the size of the text that replaces the echo, unless it is nil
 	Format     format          // if it is empty, the Accept header determines the format
-	Body       string          // replaces the echo, unless it is empty; a request cannot set it
+	Body       string          // replaces the echo unless it is empty; a request cannot set it
 	Connection ConnectionFault // empty means that the connection does not fail
 	percentage int             // the share of the requests to which the controls apply; 0 means all
 	EarlyHints bool            // whether a response with status 103 precedes the final response
@@ -41,7 +41,7 @@ type Controls struct {
 
 // requested describes a request's controls, as opposed to the defaults.
 type requested struct {
-	names      []string // without prefix; controls in headers come first
+	names      []string // without the prefix; controls from headers come first
 	setHeaders int
 	setBytes   int
 }
@@ -164,8 +164,8 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 // StatusOrOK returns the status, which is 200 if no control sets it.
 func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
 
-// Consistent returns an error if the defaults contradict each other. A fixed body can have any Content-Type. The echo cannot, because it
-// contains data from clients.
+// Consistent returns an error if the defaults contradict each other. Only a fixed body can have any Content-Type, because the echo contains
+// data from clients.
 func (c *Controls) Consistent() error {
 	for _, each := range c.Headers {
 		if c.Body == "" && strings.EqualFold(each.Name, "Content-Type") {

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// maxKeys is the maximum number of keys of failed requests that Counts remembers.
+	// maxKeys is the maximum number of keys that Counts remembers.
 	maxKeys = 1024
-	// countMemory is how long Counts remembers a key after its first failure.
+	// countMemory is how long Counts remembers a key after its first request.
 	countMemory = 5 * time.Minute
 )
 
-// Counts counts requests by key. If there are too many keys, Counts forgets the least recently used key.
+// Counts counts requests by key. If there are too many keys, it forgets the least recently used one.
 type Counts struct {
 	seed maphash.Seed
 
 	mutex  sync.Mutex
 	counts map[uint64]*list.Element // of recent
-	recent *list.List               // contains *count, with the most recently used count first
+	recent *list.List               // contains *count, the most recently used first
 }
 
 type count struct {
@@ -38,9 +38,9 @@ func NewCounts() *Counts {
 	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
 }
 
-// key returns the same key for a request and its retries. The key depends on the X-Request-Id, which proxies preserve when they retry.
-// Without that header, the key depends on the method, the path, the query and the client. The key is a hash, because a query can be long.
-// number is the number of the fault.
+// key returns the same key for a request and its retries. It depends on the X-Request-Id, which proxies preserve when they retry, or,
+// without that header, on the method, host, path, query, and client. The key is a hash, because a query can be long. number identifies the
+// fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {

@@ -40,12 +40,11 @@ type Chooser struct {
 	failed   *Counts
 }
 
-// NewChooser returns a chooser. client returns the address of a request's client, or "" if the address is not known.
 func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
 	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
-// For returns the controls that apply to a request. If the request's controls are not valid, For returns an error with the reason.
+// For returns the controls that apply to a request, or an error if the request's controls are not valid.
 func (c *Chooser) For(r *http.Request) (Controls, error) {
 	desired, err := c.defaults.with(r, c.policy)
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 }
 
 // decide returns the controls that apply to a request. A request that sets a control such as status, delay or connection is exempt from the
-// faults in the settings. All other requests get the first of these faults that applies.
+// faults in the settings. All other requests get the first fault that applies.
 func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
 		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
@@ -75,7 +74,7 @@ func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	return c.chosen(desired)
 }
 
-// applies determines whether a fault applies to a request, at random and based on the number of earlier requests with the same key.
+// applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key.
 func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
 	if percentage != 0 && c.Random(100) >= int64(percentage) {
 		return false
@@ -83,7 +82,7 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
 }
 
-// chosen returns the controls with a random delay from the delay range.
+// chosen replaces the delay range with a random delay from it.
 func (c *Chooser) chosen(desired Controls) Controls {
 	if desired.delayUpTo > desired.Delay {
 		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
@@ -91,7 +90,7 @@ func (c *Chooser) chosen(desired Controls) Controls {
 	return desired
 }
 
-// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to this request, either.
+// plain returns the defaults for a request whose controls do not apply. Caches must not store this response either.
 func (c Controls) plain(of requested) Controls {
 	c.Headers = withoutCaching(c.Headers)
 	c.requested = of
@@ -108,8 +107,7 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes the controls that a request uses to define a fault. checkRequestedFault returns an error if the controls
-// contradict each other.
+// checkRequestedFault completes the controls with which a request defines a fault. It returns an error if they contradict each other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
 		return errors.New("connection reset sends no response, so it excludes status")
@@ -118,7 +116,7 @@ func (c *Controls) checkRequestedFault() error {
 		c.Status = http.StatusServiceUnavailable
 	}
 	if c.requests("percentage") && len(c.requested.names) == 1 {
-		return errors.New("percentage requires another control, such as status=503: it is the share of requests to which that control applies")
+		return errors.New("percentage requires another control, such as status=503, to apply to this share of requests")
 	}
 	return nil
 }

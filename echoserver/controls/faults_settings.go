@@ -29,7 +29,7 @@ func ParseFaults(text string) ([]Fault, error) {
 		return nil, fmt.Errorf(`not a list such as [{"percentage": 30, "statusCode": 503}]: %w`, err)
 	}
 	if len(list) > maxFaults {
-		return nil, fmt.Errorf("there are %d faults, more than %d", len(list), maxFaults)
+		return nil, fmt.Errorf("there are %d faults, but at most %d are allowed", len(list), maxFaults)
 	}
 	faults := make([]Fault, len(list))
 	for i, element := range list {
@@ -51,7 +51,7 @@ func parseFault(data []byte) (Fault, error) {
 	return s.fault()
 }
 
-// decodeStrictly decodes JSON. decodeStrictly rejects unknown fields, and data after the JSON value.
+// decodeStrictly decodes JSON. It rejects unknown fields, and data after the JSON value.
 func decodeStrictly(data []byte, target any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -121,7 +121,7 @@ func checkRange(name string, value *int, least, most int) error {
 
 func milliseconds(value *int) time.Duration { return time.Duration(valueOf(value)) * time.Millisecond }
 
-// valueOf returns the value of a field, or the zero value if the field is absent.
+// valueOf returns the value of a field, which is zero if the field is absent.
 func valueOf[T any](field *T) T {
 	if field == nil {
 		return *new(T)

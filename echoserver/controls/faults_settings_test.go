@@ -25,7 +25,7 @@ func TestParseFaults_rejected(t *testing.T) {
 		`[{"delayMilliseconds":2,"maxDelayMilliseconds":1}]`:                   "faults[0].maxDelayMilliseconds: less than delayMilliseconds",
 		`[{"connection":"reset"}]`:                                             `faults[0].connection: "reset" is neither Reset nor Truncate`,
 		`[{"connection":"Reset","statusCode":503}]`:                            "faults[0].statusCode: connection Reset sends no response",
-		"[" + strings.Repeat(`{"statusCode":503},`, 8) + `{"statusCode":503}]`: "there are 9 faults, more than 8",
+		"[" + strings.Repeat(`{"statusCode":503},`, 8) + `{"statusCode":503}]`: "there are 9 faults, but at most 8 are allowed",
 	} {
 		if _, err := ParseFaults(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %s", text, err, why)

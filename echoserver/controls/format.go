@@ -15,8 +15,7 @@ const (
 	HTML format = "html"
 )
 
-// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if the values prefer no format or accept
-// no format.
+// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
 func AcceptedFormat(accept []string) format {
 	best, quality := JSON, 0.0
 	ranges := mediaRanges(accept)
@@ -31,12 +30,11 @@ func AcceptedFormat(accept []string) format {
 	return best
 }
 
-// NamesJSON reports whether the values of Accept name JSON explicitly, rather than match it with a wildcard.
+// NamesJSON reports whether the values of Accept name JSON, instead of matching it with a wildcard.
 func NamesJSON(accept []string) bool {
 	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
 }
 
-// mediaRange is an element of an Accept header.
 type mediaRange struct {
 	mediaType string
 	quality   float64

@@ -8,8 +8,8 @@ import (
 // handshake is the name of the only control that applies to a WebSocket.
 const handshake = "handshake"
 
-// ForHandshake returns the controls that apply to a WebSocket handshake. If the request's handshake control is not valid, it returns an
-// error with the reason. The other controls have no meaning in a handshake, and are ignored.
+// ForHandshake returns the controls that apply to a WebSocket handshake. It returns an error if the request's handshake control is not
+// valid, and ignores all other controls.
 func (c *Chooser) ForHandshake(r *http.Request) (Controls, error) {
 	if c.policy == None {
 		return Controls{}, nil

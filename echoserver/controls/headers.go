@@ -32,7 +32,7 @@ func parseHeader(text string, policy Policy) (Header, error) {
 }
 
 // splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is part
-// of the value. splitHeaders does not split lists that are too large, because addHeaders rejects them.
+// of the value. Lists that are too large are not split, because addHeaders rejects them.
 func splitHeaders(lists []string) []string {
 	text := strings.Join(lists, ",")
 	if len(text) > maxSetBytes {
@@ -60,7 +60,7 @@ func splitHeaders(lists []string) []string {
 }
 
 // isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
-// client sends an empty list with each request that sets no headers.
+// client sends an empty list with each request for which it sets no headers.
 func isEmptyList(values []string) bool {
 	return strings.Trim(strings.Join(values, ","), ", \t") == ""
 }

@@ -33,7 +33,7 @@ func TestParseHeader(t *testing.T) {
 	}
 }
 
-// TestValuesHaveNoControlCharacters puts each byte at the start, in the middle and at the end of a value.
+// TestValuesHaveNoControlCharacters puts each byte at the start, in the middle, and at the end of a value.
 func TestValuesHaveNoControlCharacters(t *testing.T) {
 	for b := range 256 {
 		isControl := b < 0x20 && b != '\t' || b == 0x7f

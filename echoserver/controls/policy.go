@@ -12,9 +12,9 @@ import (
 type Policy string
 
 const (
-	// Safe allows only controls that cannot make a cache, a proxy or a browser affect other clients.
+	// Safe allows only controls that cannot make a cache, a proxy, or a browser affect other clients.
 	Safe Policy = "Safe"
-	// Full allows all controls except headers that browsers store. Full is for private networks.
+	// Full, which is for private networks, allows all controls except headers that browsers store.
 	Full Policy = "Full"
 	// None ignores all controls in requests.
 	None Policy = "None"
@@ -37,8 +37,8 @@ func (p Policy) parseStatus(text string) (int, error) {
 	return status, nil
 }
 
-// parseConnection parses a connection fault. Unless the policy is Full, it rejects all connection faults. Gateways stop sending requests to
-// a server if its connections break, so one request could cut off other clients from the server.
+// parseConnection parses a connection fault. Unless the policy is Full, it rejects all connection faults. Gateways stop using a server
+// whose connections break, so one request could cut off other clients.
 func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	if p != Full {
 		return "", errors.New("a request cannot break the connection, because gateways stop using a server that breaks connections; " + needsFull)
@@ -55,8 +55,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows a header only if no proxy, cache or
-// browser is known to act on the header and thereby affect other clients. The name must be in canonical form.
+// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers with which no known proxy,
+// cache, or browser affects other clients. The name must be in canonical form.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -71,16 +71,16 @@ func (p Policy) checkHeader(h Header) error {
 		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
 }
 
-// isLocalPath reports whether every client interprets a Location as a path on the same origin: browsers ignore tabs, and treat a backslash
+// isLocalPath reports whether every client interprets a Location as a path on the same origin. Browsers ignore tabs, and treat a backslash
 // like a slash.
 func isLocalPath(location string) bool {
 	isOther := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
 }
 
-// isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks and
-// frameworks also act on names that begin with X-, and no list of these names is complete. These names nearly always have several words
-// after X-, as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
+// isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks, and
+// frameworks act on names that begin with X-, and no list of these names is complete. They nearly always have several words after X-, as in
+// X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
@@ -93,7 +93,7 @@ func isOwnName(name string) bool {
 	return !isKnownWord(first)
 }
 
-// isKnownWord reports whether a header name that consists of X- and this word has a meaning to servers, caches or frameworks, or in their
+// isKnownWord reports whether a header name that consists of X- and this word has a meaning to servers, caches, or frameworks, or in their
 // usual configurations.
 func isKnownWord(word string) bool {
 	switch word {
@@ -127,6 +127,6 @@ func letsCache(h Header) bool {
 	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
 		return true
 	default:
-		return strings.HasSuffix(name, "Cache-Control") // including the headers for content delivery networks
+		return strings.HasSuffix(name, "Cache-Control") // includes headers for content delivery networks
 	}
 }

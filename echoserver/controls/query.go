@@ -9,7 +9,7 @@ import (
 )
 
 // queryControls returns the controls among a query's parameters, mapped by name without the prefix, or nil if there are none. Other
-// parameters may be malformed. queryControls does not split the other parameters, because there can be very many of them.
+// parameters may be malformed. They are not split, because there can be very many.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter
@@ -30,7 +30,7 @@ func queryControls(query string) (url.Values, error) {
 	return given, nil
 }
 
-// beginsWithPrefix reports whether a query begins with the prefix of controls. The characters of the prefix may be escaped.
+// beginsWithPrefix reports whether a query begins with queryPrefix, whose characters may be escaped.
 func beginsWithPrefix(query string) bool {
 	for i := range len(queryPrefix) {
 		if query == "" {

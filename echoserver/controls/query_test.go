@@ -33,7 +33,7 @@ func TestControlsIn(t *testing.T) {
 	}
 }
 
-// FuzzControlsIn compares the controls that queryControls finds with the controls that net/url finds.
+// FuzzControlsIn compares the controls that queryControls and net/url find.
 func FuzzControlsIn(f *testing.F) {
 	for _, seed := range []string{"echo.a=1&b", "%65cho.a=1", "a&&echo.a=%20&echo.a=+", "echo.%61"} {
 		f.Add(seed)

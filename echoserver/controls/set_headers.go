@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// SetHeaders sets the headers that the controls specify. These headers replace the server's headers, except for Vary: the response always
-// depends on the headers that the server lists in Vary. SetHeaders writes Vary as one line, because nginx before 1.23 obeys only the last
-// line.
+// SetHeaders sets the headers that the controls specify. They replace the server's headers, except for Vary, because the response always
+// depends on the headers that the server lists in Vary. Vary is one line, because nginx before 1.23 obeys only the last line.
 func (c *Controls) SetHeaders(target http.Header) {
 	for _, each := range c.Headers {
 		if !isVary(each) {

@@ -9,17 +9,17 @@ import (
 // control is a row of the table of controls.
 type control struct {
 	name string
-	// set sets the control to the request's values if the policy allows them. set is nil if a request cannot set the control.
+	// set sets the control to the request's values if the policy allows them. It is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
-	// If the control changed a response, value returns the value to report: a number, a string, true or a list of strings. Otherwise, value
-	// returns nil.
+	// value returns the value to report: a number, a string, true, or a list of strings. It returns nil if the control did not change the
+	// response.
 	value func(c Controls) any
 	// repeats reports whether a request can specify the control more than once, or as a list in one header.
 	repeats bool
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
-	// varies reports whether Vary names the control's header. Vary omits percentage and early-hints, which change nothing without another
-	// control, because nginx does not cache a response if Vary is longer than 128 bytes.
+	// varies reports whether Vary names the control's header. Vary omits percentage and early-hints, which alone do not change the final
+	// response, because nginx does not cache a response if Vary is longer than 128 bytes.
 	varies bool
 }
 
@@ -52,7 +52,7 @@ func rowOf(name string) control {
 	return control{}
 }
 
-// requestable returns a list of the controls that a request can set, for use in messages.
+// requestable lists the controls that a request can set, for messages.
 func requestable() string {
 	var names []string
 	for _, row := range table() {
@@ -73,7 +73,7 @@ func Names() []string {
 	return names
 }
 
-// Vary returns the value of Vary: the request headers on which an echo depends. To keep the value short, Vary omits spaces.
+// Vary returns the value of Vary: the request headers on which an echo depends. It contains no spaces, to stay short.
 func (p Policy) Vary() string {
 	names := []string{"Accept"}
 	for _, row := range table() {
@@ -84,7 +84,7 @@ func (p Policy) Vary() string {
 	return strings.Join(names, ",")
 }
 
-// orNil returns the value, or nil if it is the zero value.
+// orNil returns nil instead of a zero value.
 func orNil[T comparable](value T) any {
 	if value == *new(T) {
 		return nil

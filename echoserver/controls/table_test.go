@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTable checks that each row of the table describes its control correctly.
+// TestTable checks that each row describes its control correctly.
 func TestTable(t *testing.T) {
 	document, err := os.ReadFile("../../docs/reference/echo-server.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type Client struct {
 	// Remote is the remote address of the connection, which belongs to the client or the last proxy.
 	Remote string `json:"remoteAddress,omitempty"`
-	// Address is the client's address according to the trusted proxies. Address is empty if a trusted proxy hides the client.
+	// Address is the client's address according to the trusted proxies. It is empty if a trusted proxy hides the client.
 	Address string `json:"address,omitempty"`
 	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof both headers.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
@@ -43,8 +43,8 @@ func (c *Client) hideRedacted(r *Redaction) {
 	}
 }
 
-// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded: proxies
-// that set Forwarded nearly always set X-Forwarded-For too, and proxies that set only X-Forwarded-For forward a spoofed Forwarded.
+// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence, because proxies that set
+// Forwarded nearly always also set X-Forwarded-For, and proxies that set only X-Forwarded-For forward a spoofed Forwarded.
 func (c *Client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor
@@ -56,8 +56,8 @@ func (c *Client) chain() []string {
 	return chain
 }
 
-// firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. If a trusted proxy
-// reports a value that is not an address, such as "unknown" (RFC 7239, 6.2), firstUntrusted returns "".
+// firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if a
+// trusted proxy reports something other than an address, such as "unknown" (RFC 7239, 6.2).
 func firstUntrusted(remote string, chain []string, trusted []netip.Prefix) string {
 	address, ok := parseNode(remote)
 	for i := len(chain) - 1; i >= 0 && ok && isTrusted(address, trusted); i-- {

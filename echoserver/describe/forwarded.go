@@ -18,12 +18,12 @@ type ForwardedPair struct {
 const (
 	// maxChain is the maximum number of elements of a forwarding header that the response shows.
 	maxChain = 100
-	// maxParametersOfElement is the maximum number of parameters in an element. RFC 7239 defines four parameters.
+	// maxParametersOfElement is the maximum number of parameters in an element. RFC 7239 defines four.
 	maxParametersOfElement = 16
 )
 
-// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Multiple headers form one list. If there are more than
-// maxChain elements, it returns the last elements, which the nearest proxies added.
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Multiple headers form one list. Of more than maxChain
+// elements, it returns the last ones, which the nearest proxies added.
 func parseForwardedFor(values []string) []string {
 	var chain []string
 	for _, value := range slices.Backward(values) {
@@ -40,9 +40,9 @@ func parseForwardedFor(values []string) []string {
 	return chain
 }
 
-// parseForwarded returns the elements of Forwarded, starting at the client. If any element is invalid or there are more than maxChain
-// elements, parseForwarded returns nil, because a partial chain would be misleading. The result includes elements without a known
-// parameter, because the proxy that added such an element hides the elements before it.
+// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any element is invalid or there are more than
+// maxChain elements, because a partial chain would be misleading. The result includes elements without a known parameter, because a proxy
+// that adds one hides the elements before it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
@@ -59,7 +59,6 @@ func parseForwarded(values []string) []ForwardedPair {
 	return chain
 }
 
-// forwardedElement is an element that is being parsed.
 type forwardedElement struct {
 	pair  ForwardedPair
 	names []string // parameter names, in lower case
@@ -89,8 +88,8 @@ func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// add adds a parameter. If the parameter is invalid or occurs more than once, add returns false. A parameter that the RFC does not define
-// can have any value.
+// add adds a parameter. It returns false if the parameter is invalid or repeated. A parameter that the RFC does not define can have any
+// value.
 func (e *forwardedElement) add(name, value string) bool {
 	if slices.Contains(e.names, name) {
 		return false
@@ -113,7 +112,7 @@ func (e *forwardedElement) add(name, value string) bool {
 	return true
 }
 
-// parseValue parses a token or a quoted string (RFC 9110, 5.6). parseValue returns the value and the rest of the text.
+// parseValue parses a token or a quoted string (RFC 9110, 5.6), and returns the value and the rest of the text.
 func parseValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, ",; \t")

@@ -23,8 +23,8 @@ func parseNode(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), err == nil
 }
 
-// isNode reports whether a string is a Forwarded node: an address, "unknown" or an obfuscated identifier, with or without a port (RFC 7239,
-// 6). Without brackets, the last colon of an IPv6 address could be the colon before a port.
+// isNode reports whether a string is a Forwarded node: an address, "unknown", or an obfuscated identifier, with or without a port (RFC
+// 7239, 6). An IPv6 address requires brackets, because its last colon could be the one before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
 	if hasPort && !isPort(port) && !isObfuscated(port) {
@@ -39,7 +39,7 @@ func isNode(text string) bool {
 	return err == nil && address.Is4() || strings.EqualFold(name, "unknown") || isObfuscated(name)
 }
 
-// splitNode splits a node at the colon before its port, if the node has a port.
+// splitNode splits a node at the colon before its port, if it has one.
 func splitNode(text string) (name, port string, hasPort bool) {
 	colon := strings.LastIndexByte(text, ':')
 	if colon <= strings.LastIndexByte(text, ']') {
@@ -60,7 +60,6 @@ func isObfuscated(text string) bool {
 	return len(text) > 1 && text[0] == '_' && !strings.ContainsFunc(text, isOther)
 }
 
-// isHost reports whether a string is a valid value of Host.
 func isHost(text string) bool {
 	_, err := url.Parse("//" + text)
 	return err == nil && httpguts.ValidHostHeader(text)

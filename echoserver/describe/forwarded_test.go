@@ -68,8 +68,8 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. The test uses invalid elements that some proxies
-// write or that other implementations reject.
+// TestParseForwarded_rules checks single elements against RFC 7239, 4 to 6. The invalid elements are some that proxies write or that other
+// implementations reject.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
 		// each parameter at most once, regardless of case (4)
@@ -120,7 +120,7 @@ func TestParseForwardedFor(t *testing.T) {
 	}
 }
 
-// FuzzForwarded checks that a parsed Forwarded header gives the same result when it is written in the standard form and parsed again.
+// FuzzForwarded writes a parsed Forwarded header in the standard form, and checks that parsing it again gives the same result.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"for=1.1.1.1;for=2.2.2.2", `by="_a:_b";x=y, x=y;host=""`, "for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,",
 		`host="`} {

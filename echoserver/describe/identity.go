@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Identity describes the server's pod and node. Its values come from environment variables that the operator sets. The response does not
-// include any other environment variables.
+// Identity describes the server's pod and node. Its values come from environment variables that the operator sets. The response includes no
+// other environment variables.
 type Identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
@@ -42,15 +42,14 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version and uptime. Only the information that
-// the Echo's author provides remains.
+// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version, and uptime.
 func (a *Response) hideIdentity() {
 	a.Identity = Identity{}
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
 }
 
-// hideProxies removes the remote address. hideProxies also removes the client's address, unless a trusted proxy reports that address.
-// Without a trusted proxy, both addresses can belong to a proxy in the cluster.
+// hideProxies removes the remote address and, unless a trusted proxy reports it, the client's address. Both can belong to a proxy in the
+// cluster.
 func (c *Client) hideProxies(trusted []netip.Prefix) {
 	remote, _ := parseNode(c.Remote)
 	address, ok := parseNode(c.Address)

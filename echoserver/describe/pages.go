@@ -31,14 +31,14 @@ func NewPages() Pages {
 	return Pages{Echo: newPage(echoPage), WebSocket: newPage(webSocketPage)}
 }
 
-// page is a static document with a placeholder for data. The page's Content-Security-Policy allows a browser to execute only the page's
-// script, and to connect only to this server.
+// page is a static document with a placeholder for data. Its Content-Security-Policy allows a browser to execute only the page's script,
+// and to connect only to this server.
 type page struct {
 	head, tail string
 	Policy     string
 }
 
-// newPage returns a page for a document. If the document contains id="data">, that is where With inserts the data.
+// newPage returns a page for a document. With inserts the data after id="data">, if the document contains it.
 func newPage(document string) page {
 	const placeholder = `id="data">`
 	head, tail, found := strings.Cut(document, placeholder)
@@ -58,12 +58,12 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, and the total length. The data must be JSON without HTML markup characters.
+// With returns the page with data, and its length. The data must be JSON without HTML markup characters.
 func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }
 
-// Serve sends the page, without data, as the response.
+// Serve responds with the page, without data.
 func (p *page) Serve(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", PageType)
 	w.Header().Set("Content-Security-Policy", p.Policy)

@@ -65,7 +65,7 @@ func TestNewPage(t *testing.T) {
 	}
 }
 
-// TestPageWithData inserts text that could close the data's element, and reads the text back from the page.
+// TestPageWithData inserts text that could close the data's element, and reads it back from the page.
 func TestPageWithData(t *testing.T) {
 	page := newPage(`<script id="data"></script>`)
 	for name, c := range map[string]struct{ text, forbidden string }{
@@ -132,7 +132,7 @@ func rendered(t *testing.T, p *page, data []byte) string {
 	return string(document)
 }
 
-// digestOf returns the source expression for an element, calculated independently of the program.
+// digestOf returns the source expression for an element, calculated independently of newPage.
 func digestOf(t *testing.T, document, element string) string {
 	t.Helper()
 	all := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(document, -1)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the
-	// list. A query can have more parameters, but the path contains them.
+	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the list.
+	// The path contains parameters of the query that do not.
 	maxRaw = 250
-	// rawCost is the number of bytes that each listed value adds to a response, in addition to the name and the value itself.
+	// rawCost is the number of bytes that each listed value adds to a response, in addition to its name and the value itself.
 	rawCost = 80
 )
 
@@ -23,22 +23,22 @@ type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
 	Index      int    `json:"index"`  // the position among the shown values with this name
-	Base64     []byte `json:"base64"` // null if there is a name but no value
+	Base64     []byte `json:"base64"` // null for a name without a value
 	NameBase64 []byte `json:"nameBase64,omitempty"`
 }
 
 // RawList lists the values in a request that are not valid UTF-8.
 type RawList []Raw
 
-// Add adds a value, unless the value is valid UTF-8.
+// Add adds a value, unless it is valid UTF-8.
 func (l *RawList) Add(where, value string) {
 	if !utf8.ValidString(value) {
 		l.append(Raw{Where: where, Base64: []byte(value)})
 	}
 }
 
-// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. AddFields returns the fields with valid names, because JSON would
-// merge two names that differ only in invalid bytes.
+// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, because JSON would merge
+// two names that differ only in invalid bytes.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields
@@ -99,7 +99,7 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText returns a string with U+FFFD in place of each byte that is not UTF-8, as in JSON.
+// validText replaces each byte that is not UTF-8 with U+FFFD, as JSON does.
 func validText(text string) string { return strings.Map(validRune, text) }
 
 // validRune is a mapping for functions such as strings.Map, which call it with U+FFFD for each byte that is not UTF-8.

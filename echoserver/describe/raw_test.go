@@ -64,7 +64,7 @@ func TestRawList_bound(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates no memory if a request contains only valid UTF-8.
+// TestPlainRequestsAreNotListed checks that the search for invalid UTF-8 allocates no memory for a request that contains none.
 func TestPlainRequestsAreNotListed(t *testing.T) {
 	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
 		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
@@ -111,7 +111,7 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
-// restored returns the shown fields with their original bytes from the list.
+// restored returns the shown fields with their original bytes, which the list contains.
 func restored(list RawList, where string, shown map[string][]string) map[string][]string {
 	fields := map[string][]string{}
 	for name, values := range shown {

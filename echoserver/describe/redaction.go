@@ -11,14 +11,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Redaction determines which request headers contain secrets. The response does not include the values of these headers.
+// Redaction determines which request headers contain secrets that the response must not include.
 type Redaction struct {
 	off   bool
 	names []string // additional names, in canonical form
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. ParseRedaction rejects names with quotes,
-// asterisks and similar characters: HTTP allows these characters, but in this setting they indicate a mistake.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects quotes, asterisks, and similar
+// characters, which HTTP allows in names, but which indicate a mistake here.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil
@@ -46,8 +46,8 @@ func (r *Redaction) hides(name string) bool {
 // Adds reports whether the settings redact a header that is not redacted by default. The name must be in canonical form.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
-// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The header names must be in
-// canonical form.
+// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The names must be in canonical
+// form.
 func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false
@@ -67,8 +67,7 @@ func (r *Redaction) Apply(headers http.Header) http.Header {
 	return shown
 }
 
-// redact returns the scheme of a secret (if any), the length, and the first digits of the SHA-256 digest, so that users can compare
-// secrets.
+// redact returns a secret's scheme (if any), its length, and the first digits of its SHA-256 digest, so that users can compare secrets.
 func redact(value string) string {
 	scheme, secret, ok := strings.Cut(value, " ")
 	known := []string{"basic", "bearer", "digest", "dpop", "negotiate", "ntlm"}

@@ -32,7 +32,7 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
-// TestRedactedNames checks each header that is redacted by default, and some headers with similar names.
+// TestRedactedNames checks each header that is redacted by default, and headers with similar names.
 func TestRedactedNames(t *testing.T) {
 	names, err := ParseRedaction(" ,")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestRedactedNames(t *testing.T) {
 	}
 }
 
-// TestRedactedSchemes checks that only known authentication schemes are shown: any other word may be part of the secret.
+// TestRedactedSchemes checks that only known authentication schemes are shown. Any other word may be part of the secret.
 func TestRedactedSchemes(t *testing.T) {
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	for value, want := range map[string]string{

@@ -12,8 +12,8 @@ const (
 	maxSecretWord = 16
 )
 
-// isSecretName reports whether the name of a header contains a word for a secret. isSecretName allocates no memory, because the server
-// calls this function for every header of every request.
+// isSecretName reports whether the name of a header contains a word for a secret. It allocates no memory, because the server calls it for
+// every header of every request.
 func isSecretName(name string) bool {
 	if strings.HasPrefix(name, "X-Amzn-Oidc-") { // the user's claims and tokens
 		return true

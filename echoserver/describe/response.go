@@ -19,9 +19,8 @@ import (
 // maxParameters is the maximum number of parsed query parameters that the response shows.
 const maxParameters = 200
 
-// Response is the response that describes a request. The top-level fields have the same meaning as in the Gateway API conformance suite's
-// echo server, so the suite's client can parse the response. The groups of fields exist only in this server's response. Empty fields are
-// omitted.
+// Response describes a request. The top-level fields have the same meaning as in the Gateway API conformance suite's echo server, so that
+// the suite's client can parse the response. Only this server has the groups of fields.
 type Response struct {
 	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`
@@ -43,7 +42,7 @@ type Request struct {
 	ID            string              `json:"id"`
 	Time          time.Time           `json:"time"`
 	Query         map[string][]string `json:"query,omitempty"`
-	HeaderNames   []string            `json:"headerNames,omitempty"` // as they were sent; only with HTTP/1
+	HeaderNames   []string            `json:"headerNames,omitempty"` // as sent; only over HTTP/1
 	ContentLength int64               `json:"contentLength"`         // in bytes; -1 if unknown
 	Body          *exchange.Body      `json:"body,omitempty"`
 	Trailers      map[string][]string `json:"trailers,omitempty"`
@@ -61,8 +60,8 @@ type Server struct {
 	Info     map[string]string `json:"info,omitempty"`
 }
 
-// headerNames returns the field names in an HTTP/1 request's header in the order and case in which they were sent. A line that continues a
-// value yields no name, because the text before its colon may be part of a secret.
+// headerNames returns the field names in an HTTP/1 request's header in their original order and case. It ignores lines that continue a
+// value, because the text before their colon may be part of a secret.
 func headerNames(r *http.Request) []string {
 	c := connection.Of(r)
 	if c == nil {
@@ -72,10 +71,10 @@ func headerNames(r *http.Request) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 }
 
-// Describer describes requests. A description shows only data from the request and the settings.
+// Describer describes requests.
 type Describer struct {
 	Identity       Identity
-	ShowIdentity   bool // whether descriptions include pod, node, addresses and version
+	ShowIdentity   bool // whether descriptions include pod, node, addresses, and version
 	TrustedProxies []netip.Prefix
 	Redaction      Redaction
 	Version        string // of the program
@@ -92,7 +91,7 @@ func (d *Describer) portOf(r *http.Request) string {
 	return d.Port
 }
 
-// Client returns a description of the client that sent a request.
+// Client describes the client that sent a request.
 func (d *Describer) Client(r *http.Request) Client {
 	c := describeClient(r, d.TrustedProxies)
 	if !d.ShowIdentity {
@@ -101,7 +100,7 @@ func (d *Describer) Client(r *http.Request) Client {
 	return c
 }
 
-// Describe returns the description of a request. The description contains only data from the request and the settings.
+// Describe describes a request. The description contains only data from the request and the settings.
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
@@ -133,7 +132,7 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	return a
 }
 
-// listRaw lists the values that are not UTF-8, after secrets have been redacted.
+// listRaw lists the values that are not UTF-8. It must be called after redaction.
 func (a *Response) listRaw() {
 	list := &a.Request.Raw
 	list.Add("path", a.Path)

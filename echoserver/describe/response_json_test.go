@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// fullResponse returns a response in which no field is empty. The response contains a string that needs escapes.
+// fullResponse returns a response without empty fields, in which a string needs escapes.
 func fullResponse(t testing.TB) Response {
 	r := httptest.NewRequest(http.MethodGet,
 		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
@@ -45,7 +45,7 @@ func fullResponse(t testing.TB) Response {
 		Applied: desired.Applied()}
 }
 
-// decodedResponse is a decoded response. The applied controls are decoded into a map, because controls.Applied cannot be decoded.
+// decodedResponse decodes the applied controls into a map, because controls.Applied cannot be decoded.
 type decodedResponse struct {
 	Response
 	Applied map[string]any `json:"applied"`

@@ -44,7 +44,7 @@ func DescribeTLS(state *tls.ConnectionState) *TLS {
 	return a
 }
 
-// describeCertificate returns the description of the client's certificate, or nil if the client presented none.
+// describeCertificate returns nil if the client presented no certificate.
 func describeCertificate(state *tls.ConnectionState) *Certificate {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil
@@ -72,7 +72,6 @@ func alternativeNames(leaf *x509.Certificate) (names []string) {
 	return names
 }
 
-// facts returns the names and values for the plain-text response.
 func (a *TLS) facts(client *Certificate) [][2]string {
 	if a == nil {
 		return nil
@@ -89,7 +88,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a text from a client. If a character needs an escape, the text is quoted.
+// printable returns a text from a client, quoted if a character needs an escape.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

@@ -37,7 +37,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return address.Unmap().Prefix(address.Unmap().BitLen())
 }
 
-// parseCIDR parses a CIDR. An IPv4-mapped CIDR becomes the equivalent IPv4 CIDR, because addresses are compared as IPv4.
+// parseCIDR parses a CIDR. An IPv4-mapped CIDR becomes an IPv4 CIDR, because mapped addresses are compared as IPv4.
 func parseCIDR(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil || !prefix.Addr().Is4In6() {

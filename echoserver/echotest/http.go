@@ -26,19 +26,19 @@ func OnlyHTTP2() *http.Protocols {
 	return protocols
 }
 
-// Reply is a response, and its body if it has been read.
+// Reply is a response, with its body if it has been read.
 type Reply struct {
 	*http.Response
 	Text string
 }
 
-// Send sends a request, and reads the whole response.
+// Send sends a request and reads the whole response.
 func Send(t testing.TB, client *http.Client, method, url, body string, headers ...string) Reply {
 	t.Helper()
 	return Open(t, client, method, url, strings.NewReader(body), headers...).Whole(t)
 }
 
-// Open sends a request and does not read the response's body. The body is closed at the end of the test.
+// Open sends a request, but does not read the response's body, which is closed at the end of the test.
 func Open(t testing.TB, client *http.Client, method, url string, body io.Reader, headers ...string) Reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -60,7 +60,7 @@ func addHeaders(r *http.Request, headers []string) {
 	}
 }
 
-// Whole reads the body, and returns the response with the body.
+// Whole returns the response with its body.
 func (r Reply) Whole(t testing.TB) Reply {
 	t.Helper()
 	data, err := io.ReadAll(r.Body)
@@ -71,7 +71,7 @@ func (r Reply) Whole(t testing.TB) Reply {
 	return Reply{r.Response, string(data)}
 }
 
-// Record returns a handler's response without using a connection.
+// Record returns a handler's response without a connection.
 func Record(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
 	addHeaders(r, headers)
@@ -80,7 +80,7 @@ func Record(h http.Handler, target string, headers ...string) *httptest.Response
 	return w
 }
 
-// Status sends a GET on a new connection, and returns the response's status code, or 0 if there is no response.
+// Status sends a GET on a new connection, and returns the status code, or 0 without a response.
 func Status(url string) int {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: Patience}
 	response, err := client.Get(url)
@@ -91,7 +91,7 @@ func Status(url string) int {
 	return response.StatusCode
 }
 
-// Exchanged sends text on a connection, and returns everything that arrives until the connection ends.
+// Exchanged sends text on a connection, and returns everything that arrives until it ends.
 func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	t.Helper()
 	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read everything

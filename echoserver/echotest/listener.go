@@ -33,7 +33,7 @@ func ListenLocally(t *testing.T) net.Listener {
 	return listener
 }
 
-// ParseURL parses a URL. The test fails if address is not a URL.
+// ParseURL parses a URL, or fails the test.
 func ParseURL(t *testing.T, address string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -14,7 +14,7 @@ func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // Patience is the maximum time that a test waits for an expected result.
 const Patience = 30 * time.Second
 
-// Until waits until done returns true. The test fails if the wait takes too long.
+// Until waits until done returns true, and fails the test if the wait takes too long.
 func Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !done(); <-time.After(5 * time.Millisecond) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// MemoryListener accepts connections that exist only in memory, so that a test in a synctest bubble can use them.
+// MemoryListener accepts connections in memory, which a test in a synctest bubble can use.
 type MemoryListener struct {
 	// Dialed is the number of connections so far.
 	Dialed atomic.Int64
@@ -18,7 +18,6 @@ type MemoryListener struct {
 	close  func()
 }
 
-// NewMemoryListener returns a listener. Tests connect to the listener with Dial.
 func NewMemoryListener() *MemoryListener {
 	l := &MemoryListener{Connections: make(chan net.Conn), Closed: make(chan struct{})}
 	l.close = sync.OnceFunc(func() { close(l.Closed) })

@@ -9,10 +9,10 @@ import (
 // MaxLogged is the maximum length, in bytes, of a request's string in a log line.
 const MaxLogged = 1 << 10
 
-// LogAccess writes one log line for a request. The line contains neither the query nor any header except Host, because queries and headers
-// can contain secrets.
+// LogAccess writes a log line for a request. The line contains neither the query nor any header except Host, because both can contain
+// secrets.
 func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would be slower, because it looks up the caller
 	line.AddAttrs(
 		slog.String("id", e.ID),
 		slog.String("method", printable(r.Method)),

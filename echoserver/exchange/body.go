@@ -20,11 +20,11 @@ const (
 	MaxBody = 8 << 20
 	// MaxShown is the maximum size, in bytes, of a body that the response includes in full.
 	MaxShown = 64 << 10
-	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. For a shorter body, the limit is requestTimeout.
+	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. Shorter bodies have the limit for requests.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is the number of copies of a body's beginning in memory, in addition to the response: the bytes as read, and the text.
+	// bodyFactor is how many copies of a body's beginning are in memory, in addition to the response: the bytes as read, and the text.
 	bodyFactor = 2
-	// restBuffer is the size of the buffer for the rest of a body, in bytes.
+	// restBuffer is the size, in bytes, of the buffer for the rest of a body.
 	restBuffer = 8 << 10
 )
 
@@ -52,7 +52,7 @@ func (b *Body) String() string {
 	return text
 }
 
-// ReadBody reads the whole body of a request and keeps its beginning. If the body is empty, ReadBody returns nil.
+// ReadBody reads the whole body of a request and keeps its beginning. It returns nil for an empty body.
 func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	if r.Body == http.NoBody {
 		return nil, nil //nolint:nilnil // an empty body is not an error, and the response omits it
@@ -72,13 +72,12 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 		return nil, ErrOverBudget
 	}
 	controller := http.NewResponseController(e)
-	_ = controller.SetReadDeadline(e.Began.Add(bodyTimeout)) // if it fails, reading fails too
+	_ = controller.SetReadDeadline(e.Began.Add(bodyTimeout)) // if this fails, so does reading
 	_ = controller.SetWriteDeadline(e.Began.Add(bodyTimeout + ResponseTimeout))
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most MaxShown bytes. readBeginning acquires memory from the budget as the bytes arrive, because clients may
-// announce more bytes than they send.
+// readBeginning reads at most MaxShown bytes. It acquires memory as they arrive, because clients may announce more bytes than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
 	for {
@@ -117,8 +116,7 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and the encoding of the text. If the text was truncated within a character, shown drops the incomplete
-// character.
+// shown returns data as text, and the encoding of the text. It drops a last character that was truncated.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
@@ -130,8 +128,7 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(data), encodingBase64
 }
 
-// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each of these
-// characters.
+// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each.
 func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // WithoutPartialRune returns data without an incomplete character at its end.

@@ -27,7 +27,7 @@ type Delays struct {
 	Rejected func(reason string)
 }
 
-// Await waits for a delay. Await returns ErrTooManyDelays, ErrOverBudget, or, if the context ends first, the reason.
+// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or, if the context ends first, its cause.
 func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) error {
 	if delay == 0 {
 		return nil

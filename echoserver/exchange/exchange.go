@@ -23,10 +23,10 @@ type Exchange struct {
 	reserved   int64                  // bytes that were acquired from Pool
 	HeaderSize int64                  // of the request, including its trailer, in bytes
 	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
-	OverBudget bool                   // aborted without a response or a log line, because the budget does not cover their memory
+	OverBudget bool                   // aborted without a response or log line, because the budget does not cover their memory
 	Status     int                    // 0 before the response
 	written    int64
-	// GRPCStatus is the name of a gRPC call's status. GRPCStatus is empty for other requests.
+	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
 }
 
@@ -35,8 +35,7 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
 }
 
-// Acquire acquires bytes from the budget. The exchange holds the bytes until it ends or releases them. Acquire is for large or long-lived
-// data.
+// Acquire acquires bytes for large or long-lived data. The exchange holds the bytes until it ends or releases them.
 func (e *Exchange) Acquire(bytes int64) bool {
 	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
 	if ok {
@@ -45,7 +44,7 @@ func (e *Exchange) Acquire(bytes int64) bool {
 	return ok
 }
 
-// AcquireForRequest acquires bytes for the request itself. AcquireForRequest can use the part of the budget that Acquire leaves free.
+// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves free.
 func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	ok := e.Pool.Acquire(bytes)
 	if ok {
@@ -71,8 +70,8 @@ func (e *Exchange) Release(bytes int64) {
 	}
 }
 
-// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns. By
-// then, the budget no longer covers the memory that the response uses.
+// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns, when
+// the budget no longer covers the response.
 func (e *Exchange) Finish() {
 	if e.Stream != nil {
 		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected
@@ -87,7 +86,7 @@ func (e *Exchange) End() {
 	}
 }
 
-// SentRequestID returns the request's X-Request-Id, or "" if there is none or it is too long.
+// SentRequestID returns the request's X-Request-Id, unless it is too long.
 func SentRequestID(headers http.Header) string {
 	if id := headers.Get("X-Request-Id"); len(id) <= maxRequestID {
 		return id
@@ -95,7 +94,7 @@ func SentRequestID(headers http.Header) string {
 	return ""
 }
 
-// requestID returns the request's X-Request-Id, or a new ID. The ID does not have to be secret.
+// requestID returns the request's X-Request-Id, or a new ID.
 func requestID(headers http.Header) string {
 	if id := SentRequestID(headers); id != "" {
 		return id
@@ -103,7 +102,7 @@ func requestID(headers http.Header) string {
 	return NewRequestID()
 }
 
-// NewRequestID returns a new request ID.
+// NewRequestID returns a new request ID, which does not have to be secret.
 func NewRequestID() string {
 	return strconv.FormatUint(rand.Uint64()|1<<63, 16) // always 16 digits
 }

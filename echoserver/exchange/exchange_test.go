@@ -63,7 +63,7 @@ func TestExchangeStatus(t *testing.T) {
 	}
 }
 
-// TestExchangeCountsWhatIsWritten checks the byte count when a write fails midway.
+// TestExchangeCountsWhatIsWritten checks the byte count after a write that fails midway.
 func TestExchangeCountsWhatIsWritten(t *testing.T) {
 	w := &shortWriter{ResponseRecorder: httptest.NewRecorder(), room: 3}
 	e := New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns a request's path as it was received. rawPath omits the query and, if the request target is a full URL, the user and the
-// host.
+// rawPath returns a request's path as received, without the query and, if the request target is a full URL, the user and host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {
@@ -23,8 +22,8 @@ func rawPath(r *http.Request) string {
 	return ""
 }
 
-// printable returns the beginning of a string from a request. printable escapes control characters, which a terminal could act on, and
-// bytes that are not UTF-8, which the log would replace.
+// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act on, and bytes that
+// are not UTF-8, which the log would replace.
 func printable(text string) string {
 	text = Truncate(text)
 	if strings.IndexFunc(text, mustEscape) < 0 {
@@ -46,8 +45,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// mustEscape reports whether a character must be escaped. Apart from control characters, this applies to characters that change the
-// direction of text (Unicode category Cf), and to U+FFFD, which may stand for a byte that is not UTF-8.
+// mustEscape reports whether a character is a control character, a format character, which can change the direction of text, or U+FFFD,
+// which may stand for a byte that is not UTF-8.
 func mustEscape(char rune) bool {
 	if char < utf8.RuneSelf {
 		return unicode.IsControl(char)

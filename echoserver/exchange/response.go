@@ -9,18 +9,16 @@ import (
 )
 
 const (
-	// ResponseTimeout is the time within which a client must read a response, counted from the end of the request's header. ResponseTimeout
-	// is longer than the time limit for the request, so that a client whose request times out still gets a response. Handlers that take
-	// longer extend the limit.
+	// ResponseTimeout is how long a client may take to read a response, counted from the end of the request's header. It is longer than the
+	// time limit for the request, so that a client whose request times out still gets a response. Handlers that take longer extend it.
 	ResponseTimeout = 35 * time.Second
-	// StallTimeout is the maximum time without progress in a stream, in either direction.
+	// StallTimeout is the maximum time without progress in either direction of a stream.
 	StallTimeout = 30 * time.Second
 	// Sandbox prevents browsers from executing or loading anything in a response.
 	Sandbox = "default-src 'none'; sandbox"
 )
 
-// SetSecurityHeaders sets the security headers that every response has. The names are already canonical, so it does not call Set, which is
-// slower.
+// SetSecurityHeaders sets the security headers that every response has. Set would be slower, because it makes the names canonical.
 func SetSecurityHeaders(header http.Header) {
 	values := []string{"no-store", "nosniff", Sandbox}
 	header["Cache-Control"] = values[0:1:1]
@@ -35,7 +33,7 @@ func Reject(w http.ResponseWriter, status int, why string) {
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
-// Gets reports whether the method is GET or HEAD, and rejects a request with any other method.
+// Gets reports whether the method is GET or HEAD, and rejects any other request.
 func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true
@@ -45,7 +43,7 @@ func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	return false
 }
 
-// SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If SetDeadlines fails, reading and writing fail too.
+// SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If this fails, so do reading and writing.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
 	controller := http.NewResponseController(w)
 	_ = controller.SetReadDeadline(deadline)

@@ -23,17 +23,16 @@ const (
 	messageTimeout = 30 * time.Second
 	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute
-	// messageFactor is the memory that a message holds, as a multiple of its size. The received message takes up to twice its size, and the
-	// decoded message or the response takes the same size once more.
+	// messageFactor is the memory that a message holds, as a multiple of its size: up to two for the received message, and one for the decoded
+	// message or the response.
 	messageFactor = 3
-	// descriptionFactor is the memory that the description of a header holds, as a multiple of its size. Memory contains the description
-	// twice: in the message and in the encoded form. Every second byte can expand to three bytes, and a list repeats the values that are
-	// not UTF-8.
+	// descriptionFactor is the memory that the description of a header holds, as a multiple of the header's size. The description is in memory
+	// twice: in the message, and encoded. Every second byte can expand to three bytes, and a list repeats the values that are not UTF-8.
 	descriptionFactor = 6
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
-	// streamCost is the memory, in bytes, that a stream holds in addition to its call: a stream is long-lived, and has a goroutine that
-	// waits until the server stops.
+	// streamCost is the memory, in bytes, that a stream holds in addition to its call. A stream is long-lived, and has a goroutine that waits
+	// until the server stops.
 	streamCost = 8 << 10
 	// prefixSize is the size, in bytes, of a message's prefix.
 	prefixSize = 5
@@ -42,7 +41,7 @@ const (
 // LimitMessage is the reason in echo_rejected_total for messages that are larger than maxMessage.
 const LimitMessage = "grpc_message"
 
-// call is a call in progress. Connect reads the request from the call, and writes the response to the call.
+// call is a call in progress, from which Connect reads the request, and to which it writes the response.
 type call struct {
 	*exchange.Exchange
 	request    *http.Request
@@ -50,14 +49,14 @@ type call struct {
 	controller *http.ResponseController
 	cancel     context.CancelCauseFunc
 	watching   sync.WaitGroup
-	cause      func() error  // returns the reason why the call ends early, or nil
+	cause      func() error  // returns why the call ends early, or nil
 	deadline   time.Time     // set by the client; zero for none
 	patience   time.Duration // the time limit for a message to begin
 
 	received  int64 // bytes received since the previous message
 	acquired  int64 // bytes acquired for the message
 	isWriting bool  // whether anything has been written since the last Flush
-	isHandled bool  // whether a service handled the call; if Connect itself rejects a request, err does not contain the reason
+	isHandled bool  // whether a service handled the call, so that err contains the result
 	err       error
 }
 
@@ -100,18 +99,17 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. Close does not close the body, because net/http would then reset the stream if more data arrived, and the
-// client might never read the status.
+// Close implements io.Closer. It does not close the body, because net/http would then reset the stream if more data arrived, and the client
+// might never read the status.
 func (*call) Close() error { return nil }
 
-// setReadDeadline limits the time for reading.
 func (c *call) setReadDeadline(timeout time.Duration) {
 	deadline := time.Now().Add(timeout)
 	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
 		deadline = c.deadline
 	}
-	_ = c.controller.SetReadDeadline(deadline) // if it fails, reading fails too
-	if c.cause() != nil {                      // the server may have stopped reading earlier
+	_ = c.controller.SetReadDeadline(deadline) // if this fails, so does reading
+	if c.cause() != nil {                      // the server may already have ended reading
 		_ = c.controller.SetReadDeadline(time.Now())
 	}
 }
@@ -144,7 +142,7 @@ func (c *call) releaseMessage() {
 	c.acquired, c.received = 0, 0
 }
 
-// outOfMemory counts a failure to acquire memory, and returns the error that ends the call.
+// outOfMemory counts a lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
 	c.metrics.Rejected(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
@@ -193,11 +191,11 @@ func (c *call) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Flush implements http.Flusher. Flush blocks until the client can receive the written data.
+// Flush implements http.Flusher. It blocks until the client can receive the written data.
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected
-	// A deadline that passes while nothing is being sent would also reset the stream.
+	// Even if nothing is being sent, a deadline that passes would reset the stream.
 	_ = c.controller.SetWriteDeadline(time.Time{})
 	c.isWriting = false
 }
@@ -205,7 +203,7 @@ func (c *call) Flush() {
 // beginWriting sets the deadline for writing a message.
 func (c *call) beginWriting() {
 	if !c.isWriting {
-		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if it fails, writing fails too
+		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if this fails, so does writing
 		c.isWriting = true
 	}
 }

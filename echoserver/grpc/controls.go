@@ -17,7 +17,7 @@ import (
 // ControlStatus is the name of the control that sets a call's status.
 const ControlStatus = "grpc-status"
 
-// callControls contains the controls that apply to calls to the echo services. The other controls apply only to HTTP.
+// callControls contains the controls that apply to calls to the echo services. All others apply only to HTTP.
 type callControls struct {
 	code  statusCode // 0 means no change
 	delay time.Duration
@@ -44,7 +44,7 @@ func (g callControls) with(metadata http.Header) (callControls, error) {
 	return g, nil
 }
 
-// applied returns the value of X-Echo-Applied, or "" if no control is set.
+// applied returns the value of X-Echo-Applied, which is empty if no control is set.
 func (g callControls) applied() string {
 	var parts []string
 	if g.code != codeOK {
@@ -66,7 +66,7 @@ func (g callControls) count(m Metrics) {
 	}
 }
 
-// control applies a call's controls before Connect reads the first message. control returns an error if the controls end the call.
+// control applies a call's controls before Connect reads the first message. It returns an error if they end the call.
 func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.err = h.applyControls(ctx, c)
@@ -94,7 +94,6 @@ func (h *Handler) applyControls(ctx context.Context, c *call) error {
 	return nil
 }
 
-// delayCall delays a call.
 func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
 	err := h.Delays.Await(ctx, c.Exchange, delay)
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-// describe returns a description of a call as it was received.
+// describe describes a call as it was received.
 func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	r := c.request
 	if !c.acquireDescription() {
@@ -41,12 +41,11 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	return described, nil
 }
 
-// acquireDescription acquires the memory for a description, except the part that the cost of the request already includes.
+// acquireDescription acquires the memory for a description that the cost of the request does not include.
 func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }
 
-// describeServer returns a description of the server's pod.
 func (h *Handler) describeServer() *echov1.Server {
 	i := &h.Describer.Identity
 	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
@@ -70,10 +69,10 @@ func eachMetadata(metadata http.Header, visit func(key, value string)) {
 	}
 }
 
-// utf8Text replaces invalid UTF-8, because protobuf rejects a message that contains it.
+// utf8Text replaces invalid UTF-8, which protobuf rejects.
 func utf8Text(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// gatewayAPIService implements the Gateway API conformance suite's GrpcEcho service. The suite's client can parse the response.
+// gatewayAPIService implements the GrpcEcho service, whose responses the Gateway API conformance suite's client can parse.
 type gatewayAPIService struct {
 	grpcecho.UnimplementedGrpcEchoHandler
 	handler *Handler

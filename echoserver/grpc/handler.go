@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// grpcMediaType is the media type of gRPC with protobuf. gRPC-Web media types and those for other encodings also begin with this string.
+	// grpcMediaType is the media type of gRPC with protobuf, and the prefix of media types of gRPC-Web and of other encodings.
 	grpcMediaType = "application/grpc"
 	// webMediaType is the prefix of gRPC-Web media types, and connectMediaType is the prefix of Connect stream media types.
 	webMediaType     = "application/grpc-web"
@@ -35,8 +35,8 @@ const (
 	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
 )
 
-// IsCall reports whether a request is a gRPC, gRPC-Web or Connect call. gRPC requires HTTP/2. Unary Connect calls have the same media types
-// as ordinary requests, so they must have the Connect-Protocol-Version header.
+// IsCall reports whether a request is a gRPC, gRPC-Web, or Connect call. gRPC requires HTTP/2. Unary Connect calls have the media types of
+// ordinary requests, so they need the Connect-Protocol-Version header.
 func IsCall(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
@@ -51,12 +51,12 @@ func IsCall(r *http.Request) bool {
 	return r.Header.Get("Connect-Protocol-Version") != ""
 }
 
-// IsHealthCheck reports whether a request is a health check. Health checks are not logged.
+// IsHealthCheck reports whether a request is a health check, which is not logged.
 func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
 
-// Metrics counts calls, controls and rejections.
+// Metrics counts calls, controls, and rejections.
 type Metrics interface {
 	// Called counts a call by method and status name. An unknown method is counted as "other".
 	Called(method, status string)
@@ -66,7 +66,7 @@ type Metrics interface {
 	Rejected(reason string)
 }
 
-// Config contains the server settings and the server state that calls need.
+// Config contains the settings and state of the server that calls need.
 type Config struct {
 	Describer *describe.Describer
 	Delay     time.Duration // the default delay of responses
@@ -77,7 +77,7 @@ type Config struct {
 	Ending    <-chan struct{} // closed when the server stops
 }
 
-// Handler serves gRPC, gRPC-Web and Connect calls.
+// Handler serves gRPC, gRPC-Web, and Connect calls.
 type Handler struct {
 	Config
 	procedures map[string]http.Handler // by path
@@ -110,8 +110,8 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options that all services share. Compression is disabled because a decompressed message could be much larger than the
-// received data.
+// options returns the options that all services share. They disable compression, because a decompressed message could be much larger than
+// the received data.
 func (h *Handler) options(maxMessage int) connect.HandlerOption {
 	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
@@ -123,7 +123,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer c.end()
-	_ = c.controller.EnableFullDuplex() // without this, HTTP/1.1 responses wait for the whole request; HTTP/2 is always full-duplex
+	_ = c.controller.EnableFullDuplex() // otherwise, HTTP/1.1 responses would wait for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
 	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
 	label := "other"
@@ -140,8 +140,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// shortHeader returns a copy of a request's header for the Connect library. It removes media type parameters, which Connect does not
-// expect, and truncates long values, because Connect quotes values in errors.
+// shortHeader returns a copy of a header without media type parameters, which Connect does not expect, and with long values truncated,
+// because Connect quotes values in errors.
 func shortHeader(header http.Header) http.Header {
 	short := make(http.Header, len(header))
 	for name, values := range header {
@@ -155,8 +155,8 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline. The
-// context of a stream also ends when the server stops.
+// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline or, for a
+// stream, when the server stops.
 func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.cause = func() error { return context.Cause(ctx) }
@@ -165,7 +165,7 @@ func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, 
 	if spec.StreamType&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message gets its own deadlines
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	if !c.Acquire(callCost) {
 		return nil, c.outOfMemory()
 	}

@@ -33,7 +33,7 @@ func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) con
 	return next
 }
 
-// handled records that a service has handled the call, and returns the error that the call ends with.
+// handled records that a service has handled the call, and returns the error with which the call ends.
 func (c *call) handled(err error) error {
 	if cause := c.cause(); cause != nil {
 		err = callError(cause)
@@ -52,7 +52,7 @@ type callConn struct {
 }
 
 // Receive implements connect.StreamingHandlerConn. If the client may send only one message, Connect calls Receive a second time to make
-// sure that no other message follows. In that case, the memory for the message stays reserved.
+// sure that no other message follows. In this case, the memory for the message stays reserved.
 func (c *callConn) Receive(message any) error {
 	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
 		c.call.releaseMessage()

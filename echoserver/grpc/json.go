@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// jsonCodec is Connect's JSON codec, but with short errors: protojson errors quote values from the message, and these can be long.
+// jsonCodec is Connect's JSON codec, but with short errors. protojson errors quote values from the message, which can be long.
 type jsonCodec struct{}
 
 // Name implements connect.Codec.
@@ -25,7 +25,7 @@ func (jsonCodec) Marshal(message any) ([]byte, error) {
 	return protojson.Marshal(m)
 }
 
-// Unmarshal implements connect.Codec. It ignores unknown fields, because clients may use a newer version of the API.
+// Unmarshal implements connect.Codec. It ignores unknown fields, which clients of a newer API version may send.
 func (jsonCodec) Unmarshal(data []byte, message any) error {
 	m, ok := message.(proto.Message)
 	if !ok {

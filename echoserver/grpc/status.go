@@ -15,7 +15,7 @@ const (
 	codeUnknown            = statusCode(connect.CodeUnknown)
 )
 
-// codeNames returns the names of all codes in order, starting with code 0.
+// codeNames returns the names of all codes, starting with code 0.
 func codeNames() []string {
 	return []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
 		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",

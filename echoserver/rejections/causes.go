@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxCauses is the maximum number of causes that are stored while their frames have not been sent yet.
+// maxCauses is the maximum number of stored causes whose frames have not been sent yet.
 const maxCauses = 64
 
 // causes holds the HTTP/2 errors that net/http has counted but not yet sent. net/http does not report which connection caused an error.
@@ -21,7 +21,7 @@ type cause struct {
 	counted   time.Time
 }
 
-// CountError is the callback to set as CountError in http.HTTP2Config. net/http calls it before it sends the frame that reports the error.
+// CountError is the callback for http.HTTP2Config.CountError. net/http calls it before it sends the frame that reports the error.
 func (r *Reporter) CountError(errorType string) {
 	r.causes.mutex.Lock()
 	defer r.causes.mutex.Unlock()
@@ -31,13 +31,13 @@ func (r *Reporter) CountError(errorType string) {
 	}
 }
 
-// forget drops old causes. Their frames were never sent because the connection ended.
+// forget drops old causes, whose frames were never sent because the connection ended.
 func (c *causes) forget(now time.Time) {
 	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
 }
 
-// take removes the oldest cause whose type begins with a prefix and returns the rest of its name, or "" if there is none. The cause is
-// certain unless several such causes are pending.
+// take removes the oldest cause whose type begins with a prefix, and returns the rest of the type. The cause is certain unless several such
+// causes are pending.
 func (c *causes) take(prefix string) (name string, certain bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -59,8 +59,8 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 	return name, found == 1
 }
 
-// reportError reports that a stream was reset or that a connection was closed because of an error. Each counted cause is used only once, so
-// that the counters stay correct. The log omits the cause if it may belong to another client.
+// reportError reports that a stream was reset or a connection closed because of an error. It uses each counted cause only once, so that the
+// counters stay correct. The log omits a cause that may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {
@@ -79,7 +79,7 @@ func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 		detail += ", bad_connect: CONNECT is not valid, or requests a WebSocket, which requires HTTP/1.1"
 	case name != "":
 		detail += ", " + name
-	case kind == "stream" && code == 1: // a malformed field is the only such error without a cause
+	case kind == "stream" && code == 1: // only a malformed field has no cause
 		detail += ", a field or a pseudo-header is not valid"
 	}
 	r.write(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: counted, Detail: detail})

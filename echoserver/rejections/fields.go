@@ -11,8 +11,7 @@ import (
 // maxName is the maximum length, in bytes, of a field name in the log.
 const maxName = 64
 
-// explainFields describes the first invalid field. The description contains neither the value nor an invalid name, because either may be a
-// secret.
+// explainFields describes the first invalid field. It mentions neither the value nor an invalid name, because either may be a secret.
 func (h requestHeader) explainFields() (reason, detail string) {
 	for i, each := range h.fields {
 		bare := strings.TrimRight(each.name, " \t")
@@ -43,7 +42,7 @@ func (h requestHeader) explainHost() (reason, detail string) {
 	return "", ""
 }
 
-// explainLengths describes which body length field is not valid, and why.
+// explainLengths describes which field about the body is not valid, and why.
 func (h requestHeader) explainLengths() (reason, detail string) {
 	lengths := h.values("Content-Length")
 	for _, each := range lengths {

@@ -9,32 +9,32 @@ import (
 
 const (
 	frameHeader = 9  // the length of a frame header, in bytes (RFC 9113, 4.1)
-	maxPayload  = 64 // the number of payload bytes to examine: net/http's own responses are shorter
+	maxPayload  = 64 // the number of payload bytes to examine; net/http's own responses are shorter
 
 	frameData      = 0
 	frameRSTStream = 3
 	frameGoAway    = 7
 )
 
-// Frames finds rejections among the frames that the server sends on an HTTP/2 connection. It is necessary because net/http reports only
-// some rejections, and never identifies the client.
+// Frames finds rejections among the frames that the server sends on an HTTP/2 connection, because net/http reports only some rejections,
+// and never identifies the client.
 type Frames struct {
 	reporter *Reporter
 	remote   string
 
 	header  [frameHeader]byte
 	payload [maxPayload]byte // the first bytes of the payload
-	read    int              // the number of header bytes read so far
-	kept    int              // the number of payload bytes stored in payload
+	read    int              // the number of bytes stored in header
+	kept    int              // the number of bytes stored in payload
 	left    int              // the number of bytes that remain in the frame
 }
 
-// NewFrames returns a Frames for a connection from the remote address.
+// NewFrames returns the Frames for a connection from a remote address.
 func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
 
-// Observe examines the next bytes that the server sends. The caller may split the bytes into pieces of any size.
+// Observe examines the next bytes that the server sends. The pieces may have any size.
 func (f *Frames) Observe(sent []byte) {
 	for len(sent) > 0 {
 		if f.read < frameHeader {
@@ -87,8 +87,8 @@ func isRejection(code uint32) bool {
 	return true
 }
 
-// responseOf recognizes response bodies that net/http sends instead of calling a handler. A client gains nothing by making the server echo
-// such a body, because the client could also send a request that net/http rejects.
+// responseOf recognizes response bodies that net/http sends instead of calling a handler. A client that makes the server echo such a body
+// gains nothing, because it could send a request that net/http rejects.
 func responseOf(body []byte) (what Rejection, ok bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte(`request header "`)) && bytes.HasSuffix(body, []byte(" in HTTP/2\n")):

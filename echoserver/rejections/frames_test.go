@@ -14,13 +14,13 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// counted returns a reporter and the counts of the rejections that it reports.
+// counted returns a reporter and counts of its rejections.
 func counted() (*Reporter, map[string]int) {
 	counts := map[string]int{}
 	return NewReporter(echotest.Quiet(), func(reason string) { counts[reason]++ }), counts
 }
 
-// sentFrames returns encoded frames and the rejections that they contain.
+// sentFrames returns encoded frames, and the rejections in them.
 func sentFrames(t testing.TB) ([]byte, map[string]int) {
 	t.Helper()
 	var sent bytes.Buffer
@@ -60,7 +60,7 @@ func TestFrames_inPieces(t *testing.T) {
 	}
 }
 
-// FuzzFrames checks that the rejections found do not depend on how the bytes are split into pieces.
+// FuzzFrames checks that the size of the pieces does not affect which rejections are found.
 func FuzzFrames(f *testing.F) {
 	sent, _ := sentFrames(f)
 	f.Add(sent, uint8(3))
@@ -78,8 +78,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestReporter_CountError reports causes from several connections at the same time. Each cause must count once, and must be logged only if
-// it is certain.
+// TestReporter_CountError checks that each of several pending causes counts once, and is logged only if it is certain.
 func TestReporter_CountError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, map[string]int{}

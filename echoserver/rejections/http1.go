@@ -13,7 +13,7 @@ import (
 
 // Header is the header of an HTTP/1 request that net/http rejected.
 type Header struct {
-	Data       []byte // the header as received, without the empty lines before it
+	Data       []byte // the header as received, without the preceding empty lines
 	EmptyLines []byte // the line breaks that were skipped before the header
 	Known      bool   // whether Data starts at the beginning of the header
 	Ended      bool   // whether the empty line after the header was read
@@ -47,7 +47,7 @@ func (h Header) Explain(statusLine string) Rejection {
 	return r
 }
 
-// explainStatus returns the reason if the status has only one possible reason.
+// explainStatus returns the reason if it is the only one for the status.
 func explainStatus(status int) (reason, detail string) {
 	switch status {
 	case http.StatusNotImplemented:
@@ -60,7 +60,6 @@ func explainStatus(status int) (reason, detail string) {
 	return "", ""
 }
 
-// requestHeader is a request header, split into its parts.
 type requestHeader struct {
 	line                    []string // the space-separated parts of the first line
 	method, target, version string
@@ -104,7 +103,7 @@ func (h requestHeader) withLine() requestHeader {
 	return h
 }
 
-// explain checks the parts of a header in the same order as net/http does.
+// explain checks the parts of a header in the order in which net/http does.
 func (h requestHeader) explain(ended bool) (reason, detail string) {
 	if h.line != nil {
 		reason, detail = h.explainLine()

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// FuzzExplain compares the results of Explain with net/http's decisions. Explain must return a reason for each request that net/http
-// rejects, and the reason must not contain a value from the request.
+// FuzzExplain checks that Explain returns a reason for each request that net/http rejects, and that the reason contains no value from the
+// request.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "G@T / HTTP/1.1\n\n", "GET /%zz HTTP/1.1\r\n\r\n",
 		"CONNECT a:x HTTP/1.1\r\n\r\n",
@@ -49,7 +49,7 @@ func FuzzExplain(f *testing.F) {
 	})
 }
 
-// headerOf returns the part of the data that the connection package recognizes as a header.
+// headerOf returns the part of the data that the connection package considers a header.
 func headerOf(data []byte) (head []byte, ended bool) {
 	rest := data
 	for {
@@ -64,7 +64,7 @@ func headerOf(data []byte) (head []byte, ended bool) {
 	}
 }
 
-// TestHeader_Explain checks the cases that need no server. Tests in the server package check the other cases.
+// TestHeader_Explain checks the cases that need no server.
 func TestHeader_Explain(t *testing.T) {
 	for name, c := range map[string]struct {
 		header     Header

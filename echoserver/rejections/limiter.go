@@ -6,24 +6,23 @@ import (
 )
 
 const (
-	// linesPerSecond is the maximum number of rejections that the process logs within any second. The limit is not per client, because that
-	// would not bound a flood from many clients.
+	// linesPerSecond is the maximum number of rejections that the process logs within any second. A limit per client would not bound a flood
+	// from many clients.
 	linesPerSecond = 10
 	second         = time.Second
 )
 
-// limiter limits the number of log lines per second.
 type limiter struct {
 	summarize func(omitted int) // writes a line
 
 	mutex     sync.Mutex
 	logged    [linesPerSecond]time.Time // the times at which the last lines were logged
 	oldest    int                       // the index of the oldest time in logged
-	omitted   int                       // the number of lines omitted since the last summary
+	omitted   int                       // the number of omitted lines since the last summary
 	scheduled bool                      // whether a summary is scheduled
 }
 
-// allow reports whether a line can be logged now. If not, it counts the line as omitted and schedules a summary within a second.
+// allow reports whether a line can be logged now. Otherwise, it counts the line as omitted, and schedules a summary within a second.
 func (l *limiter) allow(now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -45,7 +44,7 @@ func (l *limiter) schedule() {
 	}
 }
 
-// writeSummary blocks while nothing reads the log, so it must not run more than once at a time.
+// writeSummary blocks while nothing reads the log, so it must run only once at a time.
 func (l *limiter) writeSummary() {
 	l.mutex.Lock()
 	omitted := l.omitted

@@ -11,7 +11,7 @@ const (
 	ReasonTLS              = "tls"               // a TLS handshake on a port without TLS
 	ReasonNoTLS            = "no_tls"            // plain HTTP on the TLS port
 	ReasonHandshake        = "tls_handshake"     // the handshake failed
-	ReasonRequestLine      = "request_line"      // an invalid method, target or version
+	ReasonRequestLine      = "request_line"      // an invalid method, target, or version
 	ReasonHost             = "host"              // no Host, more than one, or an invalid Host
 	ReasonField            = "header_field"      // any other invalid field
 	ReasonContentLength    = "content_length"    // not a number, or several values
@@ -21,8 +21,8 @@ const (
 	ReasonHTTP2Connect     = "http2_connect"     // an invalid CONNECT request, or a WebSocket request (RFC 8441)
 	ReasonHTTP2Stream      = "http2_stream"      // the stream was reset
 	ReasonHTTP2Connection  = "http2_connection"  // the connection was closed because of an error
-	ReasonOther            = "other"             // the server did not see the header
-	// reasonHeader is the reason for headers that are too large. The connection package also rejects such headers.
+	ReasonOther            = "other"             // the cause is not known
+	// reasonHeader is the reason for headers that are too large, which the connection package also rejects.
 	reasonHeader = "header"
 )
 
@@ -47,8 +47,8 @@ func IsTLS(beginning []byte) bool {
 	return len(beginning) >= 3 && beginning[0] == 0x16 && beginning[1] == 3 && beginning[2] <= 4
 }
 
-// ProxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 if there is none. The first five
-// bytes are enough to recognize such a header.
+// ProxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 for other data. Five bytes are
+// enough to recognize the header.
 func ProxyVersion(beginning []byte) int {
 	switch {
 	case bytes.HasPrefix(beginning, []byte("\r\n\r\n\x00")):

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxDetail is the maximum length, in bytes, of a detail in the log. It is necessary because a TLS error can contain data from a client.
+// maxDetail is the maximum length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
 const maxDetail = 256
 
 // Rejection describes a rejected connection or request.
@@ -19,7 +19,7 @@ type Rejection struct {
 	Detail   string // must not contain data that may be secret
 }
 
-// Reporter counts all rejections, and logs them at a limited rate.
+// Reporter counts all rejections, and limits how many it logs per second.
 type Reporter struct {
 	log    *slog.Logger
 	count  func(reason string)
@@ -62,7 +62,7 @@ func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
 
 type errorLog struct{ reporter *Reporter }
 
-// Write implements io.Writer. Clients can trigger the HTTP/2 log lines, so these lines count toward the limit for rejections.
+// Write implements io.Writer. HTTP/2 lines count toward the limit for rejections, because clients can trigger them.
 func (l errorLog) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
 	isOfClient := !strings.HasPrefix(text, "http: ") && !strings.HasPrefix(text, "http2: panic ")

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestReporter_limit reports many rejections. Within any second, ten must be logged, and the others must be summarized.
+// TestReporter_limit reports many rejections. Within any second, ten must be logged, and the others summarized.
 func TestReporter_limit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, 0
@@ -54,8 +54,8 @@ func TestReporter_limit(t *testing.T) {
 	})
 }
 
-// TestReporter_blockedLog reports rejections while nothing reads the log. Only one goroutine may wait for the log; the number must not grow
-// by one each second.
+// TestReporter_blockedLog reports rejections while nothing reads the log. Only one goroutine may wait for the log, not one more each
+// second.
 func TestReporter_blockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unblock := make(chan struct{})
@@ -78,7 +78,7 @@ func TestReporter_blockedLog(t *testing.T) {
 	})
 }
 
-// TestReporter_ErrorLog writes the lines that net/http logs, including HTTP/2 lines, which clients can trigger.
+// TestReporter_ErrorLog writes lines that net/http logs, including the HTTP/2 lines, which clients can trigger.
 func TestReporter_ErrorLog(t *testing.T) {
 	log := &echotest.LockedBuffer{}
 	errorLog := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(string) {}).ErrorLog()

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestAdminResponses checks complete responses from the admin port before and after the server is signaled to stop.
+// TestAdminResponses checks complete responses from the admin port before and during draining.
 func TestAdminResponses(t *testing.T) {
 	const unknown = "echo-server: not found: the paths are /metrics, /livez and /readyz\n"
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestAdminResponses(t *testing.T) {
 	}
 }
 
-// TestAdminMetrics checks that /metrics reports the state at the time of the request, and counts that request as in flight.
+// TestAdminMetrics checks that /metrics reports the current state, and counts its own request as in flight.
 func TestAdminMetrics(t *testing.T) {
 	h := handlerOf(t)
 	admin := newAdmin(h.life, h.metrics)
@@ -75,7 +75,6 @@ func TestAdminMetrics(t *testing.T) {
 	}
 }
 
-// TestAdminIsNotLogged checks that requests to the admin port are not logged.
 func TestAdminIsNotLogged(t *testing.T) {
 	h, log := loggedHandler(t)
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {

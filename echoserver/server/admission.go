@@ -12,11 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// admit decides whether a request is handled. It reserves memory for the request from the budget, and responds with a rejection if not
-// enough memory is available.
+// admit checks the header of a request and reserves memory for it. If the request exceeds a limit or the budget, admit rejects it, and
+// returns false.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := connection.Of(r)
-	if c == nil { // only in a test that uses no connection
+	if c == nil { // only in tests that use no connection
 		return true
 	}
 	size, longestField := connection.MeasureHeader(r)
@@ -31,14 +31,13 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server could have used to
-// find its end.
+// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server could have used.
 func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 	names, ok := c.FieldNames(r)
 	return !ok || slices.ContainsFunc(names, isContentLength)
 }
 
-// checkHeader rejects a request with a header or trailer that exceeds a limit.
+// checkHeader rejects a request whose header or trailer exceeds a limit.
 func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
 	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {
@@ -56,12 +55,12 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	return false
 }
 
-// admitStream does the work of admit for an HTTP/2 request, which shares its connection with other requests. size is the size of the
-// request header in bytes.
+// admitStream reserves memory for an HTTP/2 request, which shares its connection with other requests. size is the size of the header in
+// bytes.
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
-	if len(r.Trailer) > 0 { // the client announced a trailer, which may be as large as net/http can decode
+	if len(r.Trailer) > 0 { // the client announced a trailer, which may be as large as net/http decodes
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {
@@ -82,15 +81,15 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 	return false
 }
 
-// keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared. net/http
-// copies some strings, maps do not shrink, and a trailer may still arrive.
+// keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared, because
+// net/http copies some strings, maps do not shrink, and a trailer may still arrive.
 func keepsMuch(r *http.Request) bool {
 	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
 		len(r.Trailer) > 0
 }
 
-// admitTrailer checks the trailer after the request body has been read, and decides whether the request is handled. The memory for the
-// trailer was reserved together with the memory for the header.
+// admitTrailer checks the trailer, for which admitStream has reserved memory, after the body has been read. It returns false if it rejected
+// the request.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {
@@ -109,7 +108,7 @@ func (h *handler) exhausted(e *exchange.Exchange) {
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }
 
-// unreadable responds to a request with a body that could not be read.
+// unreadable responds to a request whose body could not be read.
 func (h *handler) unreadable(e *exchange.Exchange, err error) {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {

@@ -10,8 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestRequestsGiveBackWhatTheyHold sends requests over both protocols, and checks that all bytes that they reserve from the budget are
-// released.
+// TestRequestsGiveBackWhatTheyHold checks that requests over both protocols release all bytes that they reserve.
 func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -34,8 +33,7 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestExhaustedBudget checks which requests are rejected when the budget is nearly used up, and which responses they get. Ordinary requests
-// must not be rejected.
+// TestExhaustedBudget checks the responses to requests when the budget is nearly used up. Ordinary requests must not be rejected.
 func TestExhaustedBudget(t *testing.T) {
 	h := handlerOf(t)
 	h.budget.Requests.Acquire(h.budget.Requests.Limit - 1000)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestHeaderLimits sends headers with sizes at and just above each limit.
+// TestHeaderLimits sends headers at and just above each limit.
 func TestHeaderLimits(t *testing.T) {
 	fields := func(number int) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", number-1) + "\r\n"
@@ -68,8 +68,8 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout sends an incomplete header over HTTP/2, and does not respond to net/http's ping. It measures when the server
-// closes the connection.
+// TestHTTP2HeaderTimeout sends an incomplete header over HTTP/2, does not respond to net/http's ping, and measures when the server closes
+// the connection.
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -82,7 +82,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 				return
 			}
 			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
-			for range 100 { // sends frames slowly, but without long pauses between them
+			for range 100 { // sends frames slowly, but without long pauses
 				<-time.After(time.Second)
 				if framer.WriteContinuation(1, false, nil) != nil {
 					return
@@ -138,7 +138,7 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 takes longer to send a long body than the time limit for a response. If the server did not extend the deadline,
+// TestSlowUploadOverHTTP2 takes longer to send a body than the time limit for a response. If the server did not extend the deadline,
 // net/http would reset the stream.
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestLongLineAfterBody(t *testing.T) {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(20 * time.Millisecond) // makes the server read each part separately; otherwise, the test checks less
+		<-time.After(20 * time.Millisecond) // so that the server reads each part separately
 	}
 	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
 		t.Errorf("the responses are %.2000q, %v", got, err)

@@ -73,7 +73,7 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byt
 	}
 }
 
-// statuses returns the status codes from the given number of streams. The connection must stay open meanwhile.
+// statuses returns the status codes from the given number of streams. Meanwhile, the connection must stay open.
 func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
 	t.Helper()
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -150,7 +150,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	}
 }
 
-// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must include, and a trailer that is too large.
+// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must include, and one that is too large.
 func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -176,8 +176,8 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersAfterAnotherRequest checks that the whole header counts toward the size limit, even if net/http read the beginning of the
-// header together with the previous request.
+// TestHeadersAfterAnotherRequest checks that the whole header counts toward the size limit, even if net/http read its beginning together
+// with the previous request.
 func TestHeadersAfterAnotherRequest(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAppliedIsReportedEverywhere checks that a response's header and body and the metrics report the same controls.
+// TestAppliedIsReportedEverywhere checks that the header and body of a response, and the metrics, report the same controls.
 func TestAppliedIsReportedEverywhere(t *testing.T) {
 	h := handlerOf(t)
 	w := echotest.Record(h, "/?echo.status=418&echo.delay=1ms&echo.set-header=X-A:1&echo.set-header=X-B:2&echo.format=json")
@@ -26,7 +26,7 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAppliedIsAbsent checks that responses that no control changed do not report a control.
+// TestAppliedIsAbsent checks that a response that no control changed reports none.
 func TestAppliedIsAbsent(t *testing.T) {
 	h := handlerOf(t)
 	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",

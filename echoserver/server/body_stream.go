@@ -48,7 +48,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// digestStream receives the whole body, and then responds with its size and SHA-256 digest. It does not respond earlier because not all
+// digestStream receives the whole body, and then responds with its size and SHA-256 digest. It does not respond earlier, because not all
 // proxies can read and write at the same time.
 func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()
@@ -61,8 +61,7 @@ func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
-// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of bytes that were
-// copied.
+// copyStream copies source to target, and fails if either side makes no progress for StallTimeout. It returns the number of copied bytes.
 func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
 	buffer := make([]byte, streamBuffer)
 	for {

@@ -51,7 +51,7 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
-// isAbort reports whether a recovered panic value is the one that handlers use to abort a response.
+// isAbort reports whether a recovered value is the one with which handlers abort a response.
 func isAbort(recovered any) bool {
 	err, ok := recovered.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
@@ -134,8 +134,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that the time limit applies to each piece separately, in both directions, because a slow stream may take
-// hours.
+// TestStreamDeadlines checks that the time limit applies to each piece in both directions, because a slow stream may take hours.
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()
@@ -153,7 +152,7 @@ func TestStreamDeadlines(t *testing.T) {
 	})
 }
 
-// TestStreamOfChunksWithTrailer checks that a stream of unknown length is echoed completely, and that the connection can be reused.
+// TestStreamOfChunksWithTrailer checks that a stream of unknown length is echoed completely, and leaves the connection reusable.
 func TestStreamOfChunksWithTrailer(t *testing.T) {
 	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL),
 		"POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
@@ -175,7 +174,7 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 	}
 }
 
-// TestStreamDigest requests digests of bodies instead of the bodies themselves.
+// TestStreamDigest requests digests of bodies instead of the bodies.
 func TestStreamDigest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {

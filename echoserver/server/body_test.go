@@ -15,7 +15,7 @@ import (
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	// These sizes are close to the amount of unread body that net/http treats specially (256 kB) and to this server's limits.
+	// Some sizes are close to this server's limits, or to 256 KiB, the unread part of a body above which net/http closes a connection.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
 		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {
@@ -85,7 +85,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends an incomplete body. Before it sends a body over the limit, it sends Expect: 100-continue, as curl does.
+// TestBodiesThatAreRefused sends a malformed body, and announces a body over the limit with Expect: 100-continue, as curl does.
 func TestBodiesThatAreRefused(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{

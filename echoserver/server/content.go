@@ -17,7 +17,7 @@ import (
 const (
 	// slowLength is the maximum size, in bytes, of a response that fits into the socket buffers even if the client does not read it.
 	slowLength = 64 << 10
-	// slowTimeout is the time that a client has to read a longer response.
+	// slowTimeout is how long a client may take to read a longer response.
 	slowTimeout = 2 * time.Minute
 	// copyBuffer is the size, in bytes, of the buffer that io.Copy uses to write a longer text.
 	copyBuffer = 32 << 10
@@ -29,8 +29,8 @@ type content struct {
 	policy    string // the Content-Security-Policy, which defaults to sandbox
 	length    int
 	source    io.Reader
-	held      int           // how many bytes of memory the content holds
-	text      io.ReadSeeker // set only for generated text; clients can request ranges of it
+	held      int           // the memory that the content holds, in bytes
+	text      io.ReadSeeker // set only for generated text, of which clients can request ranges
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.
@@ -67,7 +67,7 @@ func contentOf(mediaType string, data []byte) content {
 	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data), held: cap(data)}
 }
 
-// write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
+// write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6, and 15.4.5).
 func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	switch status {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
@@ -76,7 +76,7 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 		return
 	}
 	if c.length > slowLength {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, writing fails, too
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, so does writing
 	}
 	if c.text != nil && status == http.StatusOK && mayHaveRange(r) {
 		http.ServeContent(w, r, "", time.Time{}, c.text)
@@ -87,8 +87,8 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// mayHaveRange reports whether net/http may evaluate the Range header in a request. Only GET supports ranges, and an unknown unit is
-// ignored (RFC 9110, 14.2). Multiple ranges are ignored, because a short request with many ranges could cause a long response.
+// mayHaveRange reports whether net/http may evaluate a request's Range header. Only GET supports ranges, and an unknown unit is ignored
+// (RFC 9110, 14.2). So are multiple ranges, because a short request with many ranges could cause a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
@@ -110,8 +110,8 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns the maximum memory, in bytes, that a response can use in addition to the memory included in the cost of the
-// request. Generated text needs only a copy buffer.
+// worstResponse returns the maximum memory, in bytes, that a response can use in addition to what the cost of the request includes.
+// Generated text needs only a copy buffer.
 func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))

@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestContentPrecedence sends requests that each ask for several kinds of content.
+// TestContentPrecedence requests several kinds of content at once.
 func TestContentPrecedence(t *testing.T) {
 	fixed := []string{"ECHO_RESPONSE_BODY=fixed"}
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestFiller(t *testing.T) {
 	}
 }
 
-// TestFillerText checks that text read in pieces is continuous and has lines of 64 bytes.
+// TestFillerText checks that text read in pieces is continuous, with lines of 64 bytes.
 func TestFillerText(t *testing.T) {
 	const line = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
 	if want := strings.Repeat(line, 1537)[:98305]; echotest.Record(handlerOf(t), "/?echo.size=98305").Body.String() != want {
@@ -82,7 +82,7 @@ func TestFillerText(t *testing.T) {
 	}
 }
 
-// TestContentWriteDeadline checks that only responses over 64 KiB have a write deadline, and that the deadline is correct.
+// TestContentWriteDeadline checks that only responses over 64 KiB get a write deadline, and that it is correct.
 func TestContentWriteDeadline(t *testing.T) {
 	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, controls.MaxSize: true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRefusedHeaders tries to set each header that a request must not set, in several spellings, with a query parameter and with a header.
-// It also tries to set connection headers as default headers.
+// It also tries connection headers as default headers.
 func TestRefusedHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{
@@ -44,7 +44,7 @@ func TestRefusedHeaders(t *testing.T) {
 	}
 }
 
-// TestSimilarHeadersAreAllowed sets headers with names that are similar to the names of rejected headers.
+// TestSimilarHeadersAreAllowed sets headers whose names are similar to those of rejected headers.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",
@@ -57,8 +57,8 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	}
 }
 
-// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy must reject these headers, and the
-// error must name the setting that allows them.
+// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy must reject them, and the error must
+// name the setting that allows them.
 func TestConformanceHeaders(t *testing.T) {
 	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
 		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {

@@ -52,7 +52,7 @@ func TestControlsPolicies(t *testing.T) {
 	}
 }
 
-// TestCaching sends requests to a server with default headers that let caches store its responses.
+// TestCaching sends requests to a server whose default headers let caches store its responses.
 func TestCaching(t *testing.T) {
 	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},` +
 		`{"name":"X-B","value":"1"}]`
@@ -94,8 +94,7 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestVary checks that Vary lists each request header that controls the response, so that a cache does not serve the response for other
-// requests.
+// TestVary checks that Vary lists each request header that controls the response, so that caches do not serve it for other requests.
 func TestVary(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
@@ -158,7 +157,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that searching for controls allocates no memory if a request has none.
+// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates no memory if there are none.
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)
@@ -175,7 +174,7 @@ func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// TestSafeHeaders sets headers under the default policy. The policy must reject every header that could make a proxy, a cache or a browser
+// TestSafeHeaders sets headers under the default policy. The policy must reject every header that could make a proxy, a cache, or a browser
 // affect other clients.
 func TestSafeHeaders(t *testing.T) {
 	h := handlerOf(t)

@@ -108,7 +108,7 @@ func TestControlsRefused(t *testing.T) {
 		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header gets %d %q", w.Code, w.Body)
 	}
-	// A control among 10,000 parameters still applies, but the response does not show the parsed parameters.
+	// A control among 10,000 parameters applies, but the response does not show that many parsed parameters.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
@@ -141,8 +141,8 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay. The client must then get no response, because an
-// empty one would be worse.
+// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay. The client must then get no response, which is
+// better than an empty one.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxCost is the maximum CPU time that any request of at most 64 KiB may take, as a multiple of the CPU time for a plain request.
+	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
 	maxCost = 20
 	// costRequests is the number of requests in each measurement.
 	costRequests = 200
@@ -46,7 +46,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
-	for range 5 { // because the machine may be busy, the test fails only if a ratio is too high in every round
+	for range 5 { // on a busy machine, only the lowest ratio is significant
 		if ratio <= maxCost {
 			break
 		}
@@ -58,8 +58,8 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests with header fields that take up 95% of the limit, or 95% of the size that net/http decodes. These
-// requests take more than linear time to handle (now or in the past), or their response is large.
+// hostileHeaders returns requests whose header fields have 95% of the maximum size, or 95% of the size that net/http decodes. The requests
+// take or took more than linear time, or their response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -81,8 +81,8 @@ func hostileHeaders(limit int) map[string]string {
 	}
 }
 
-// hostileRequests returns requests of at most 64 KiB, without long header fields. These requests take more than linear time to handle (now
-// or in the past), or their response is large.
+// hostileRequests returns requests of at most 64 KiB, without long header fields. The requests take or took more than linear time, or their
+// response is large.
 func hostileRequests() map[string]string {
 	header := func(fields ...string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\n"
@@ -131,7 +131,7 @@ func hostileRequests() map[string]string {
 	}
 }
 
-// costRatio alternates between measuring a request and measuring a plain request, and returns the ratio.
+// costRatio alternately measures a request and a plain request, and returns the ratio.
 func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	t.Helper()
 	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine distorts its measurement more
@@ -143,7 +143,7 @@ func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	return float64(requestTime) * more / float64(plainTime)
 }
 
-// cpuTime sends a request many times in a row, and returns the CPU time that the program used for these requests.
+// cpuTime sends a request many times, and returns the CPU time that the program used.
 func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
 	t.Helper()
 	before := processTime(t, p)

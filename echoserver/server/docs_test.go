@@ -15,8 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// documentedSection returns the commands in a section of a page, and the output that the page shows for each. The commands require curl and
-// jq.
+// documentedSection returns the commands in a section of a page, and their documented output. The commands require curl and jq.
 func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	t.Helper()
 	for _, program := range []string{"curl", "jq"} {
@@ -38,14 +37,14 @@ func (p *process) bash(command string) (string, error) {
 	return string(output), err
 }
 
-// TestFaultsOfTheDocumentation runs the commands in a section of the documentation against the real program, and compares their output with
-// the documented output. Some commands set an environment variable to start the server.
+// TestFaultsOfTheDocumentation runs documented commands against the real program, and compares their output with the documented output.
+// Some commands start the server with an environment variable.
 func TestFaultsOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
 	if len(steps) != 10 {
 		t.Errorf("%d commands are found", len(steps))
 	}
-	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints vary
+	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints, which vary
 	p := start(t)
 	for _, step := range steps {
 		if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
@@ -60,8 +59,7 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestResponseOfTheDocumentation runs the commands in the sections about the response, and checks that the output contains what the
-// sections show.
+// TestResponseOfTheDocumentation runs documented commands, and checks that the output contains the documented output.
 func TestResponseOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
 	if len(steps) != 3 {
@@ -78,8 +76,7 @@ func TestResponseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestTLSOfTheDocumentation runs the command in a section of the documentation against the real program, and compares its output with the
-// documented output.
+// TestTLSOfTheDocumentation runs a documented command against the real program, and compares its output with the documented output.
 func TestTLSOfTheDocumentation(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")
 	if len(steps) != 1 {

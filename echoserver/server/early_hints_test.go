@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEarlyHints sends requests that ask for a 103 response before the final response.
+// TestEarlyHints requests a response with status 103 before the final response.
 func TestEarlyHints(t *testing.T) {
 	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))

@@ -15,12 +15,12 @@ import (
 )
 
 // echo responds with a description of the request, or with the response that the request's controls specify. It reads the body first,
-// because net/http drops any unread part of the body once the response begins.
+// because net/http drops the rest of the body when the response begins.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	e.Header()["Vary"] = h.vary
 	body, err := exchange.ReadBody(e, r)
-	if time.Since(e.Began) > time.Second { // the time limit for the response applies from the end of the request
-		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if this fails, writing fails, too
+	if time.Since(e.Began) > time.Second { // the time limit for the response starts at the end of the request
+		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if this fails, so does writing
 	}
 	if err != nil {
 		h.unreadable(e, err)
@@ -74,8 +74,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// delay waits until the requested delay has passed. It returns false if too many responses are already delayed. If the client disconnects,
-// delay aborts the response, because a client that closed only its sending side would accept an empty response as valid.
+// delay waits until the requested delay has passed, or returns false if it rejected the request. If the client disconnects, it aborts the
+// response, because a client that closed only its sending side would accept an empty response.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
@@ -92,8 +92,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// echoHandshake returns the echo of a WebSocket handshake as JSON if the handshake requests an echo, and the amount of memory reserved for
-// that echo. It returns false if it rejected the handshake.
+// echoHandshake returns the echo of a WebSocket handshake as JSON, if the handshake requests it, and the number of bytes that it reserved
+// for the echo. It returns false if it rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {
@@ -116,15 +116,15 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
 }
 
-// isSameOrigin reports whether a handshake comes from one of this server's pages, or does not come from a page at all. Browsers let pages
-// from any origin read WebSocket messages, but not the responses to other requests.
+// isSameOrigin reports whether a handshake comes from one of this server's pages, or not from a page at all. Browsers let pages from any
+// origin read WebSocket messages, but not responses to other requests.
 func isSameOrigin(r *http.Request) bool {
 	origin, err := url.Parse(r.Header.Get("Origin"))
 	return err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 }
 
 // logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake
-// requires. If there is not enough memory for the line, logHandshake logs nothing.
+// requires. Without enough memory for the line, logHandshake logs nothing.
 func (h *handler) logHandshake(e *exchange.Exchange, r *http.Request) {
 	if !h.log.Enabled(r.Context(), slog.LevelDebug) {
 		return

@@ -45,7 +45,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// TestRedactedCopies checks that data parsed or derived from a redacted header does not reveal the header's value.
+// TestRedactedCopies checks that data parsed or derived from a redacted header does not reveal its value.
 func TestRedactedCopies(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
 	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent",
@@ -57,7 +57,7 @@ func TestRedactedCopies(t *testing.T) {
 	}
 }
 
-// TestClientChain checks the chain of client addresses in responses to requests from 127.0.0.1 over real connections.
+// TestClientChain checks the described client of requests from 127.0.0.1 over real connections.
 func TestClientChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string
@@ -89,7 +89,7 @@ func TestClientChain(t *testing.T) {
 	}
 }
 
-// TestProxiesAreHidden sends requests from 192.0.2.1. A response must show a client's address only if a trusted proxy reports that address.
+// TestProxiesAreHidden sends requests from 192.0.2.1. A response must show a client's address only if a trusted proxy reports it.
 func TestProxiesAreHidden(t *testing.T) {
 	for name, c := range map[string]struct{ trusted, forwarded, want string }{
 		"no trusted proxy":             {"", "10.0.0.1", ""},

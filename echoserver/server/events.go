@@ -10,9 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// events sends a server-sent event immediately and then one event per interval, until the client disconnects or the server stops. If a
-// proxy buffers responses, events arrive late or several at once. A client that reconnects gets the numbers that follow the last number it
-// received.
+// events sends a server-sent event immediately and then once per interval, until the client disconnects or the server stops. If a proxy
+// buffers responses, events arrive late or several at once. A client that reconnects gets the numbers after the last one that it received.
 func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
 	if !exchange.Gets(e, r, "an event stream") {
 		return
@@ -39,8 +38,8 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 	}
 }
 
-// firstEvent returns the number of the first event for a client that last received the event with the given ID. It continues from that ID
-// only if the server could have sent the ID and JavaScript can represent it exactly.
+// firstEvent returns the number of the first event for a client that last received the event with the given ID. It ignores an ID that the
+// server cannot have sent, or that JavaScript cannot represent exactly.
 func firstEvent(lastID string) int64 {
 	last, err := strconv.ParseUint(lastID, 10, 52)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestEventsComeEachSecond(t *testing.T) {
 				number++
 			}
 		}
-		<-time.After(30*time.Second + time.Second - 1) // the time limit starts when the next event is sent
+		<-time.After(30*time.Second + time.Second - 1) // the time limit starts with the next event
 		if h.metrics.inFlight.Load() != 1 {
 			t.Error("the server does not wait until the client reads")
 		}

@@ -8,11 +8,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// resetConnection resets the connection of a request. With HTTP/1.1, it resets the TCP connection. With HTTP/2, it resets only the
-// request's stream.
+// resetConnection resets the TCP connection of an HTTP/1.1 request, or only the stream of an HTTP/2 request.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
-		_ = c.SendReset() // this fails only if the client has disconnected
+		_ = c.SendReset() // fails only if the client has disconnected
 	}
 	panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream
 }
@@ -20,7 +19,7 @@ func resetConnection(r *http.Request) {
 // truncatedWriter is a response writer that drops everything after a given number of bytes.
 type truncatedWriter struct {
 	*exchange.Exchange
-	left int // how many bytes it still writes
+	left int // how many more bytes it writes
 }
 
 // Write implements http.ResponseWriter.

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestConnectionReset checks that a request or a setting can cause a connection reset in both protocols. Connections from other clients
-// must stay open.
+// TestConnectionReset checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
+// stay open.
 func TestConnectionReset(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
@@ -44,7 +44,7 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, even though its listener wraps
+// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, although its listener wraps
 // connections.
 func TestConnectionResetIsNoEnd(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
@@ -78,7 +78,7 @@ func TestTruncatedResponses(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponsesWithoutBody checks that the connection is closed even though no part of the response is missing.
+// TestTruncatedResponsesWithoutBody checks that the connection is closed although no part of the response is missing.
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",

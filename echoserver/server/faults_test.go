@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// rolls returns a function that returns the given numbers in turn, to replace the random numbers.
+// rolls returns a function that returns the given numbers in turn instead of random numbers.
 func rolls(numbers ...int64) func(int64) int64 {
 	next := 0
 	return func(int64) int64 {
@@ -21,7 +21,7 @@ func rolls(numbers ...int64) func(int64) int64 {
 	}
 }
 
-// TestFaults sends several requests, and checks which controls were applied to each response.
+// TestFaults sends several requests, and checks which controls each response reports.
 func TestFaults(t *testing.T) {
 	const a, b = `{"percentage":30,"statusCode":503}`, `{"percentage":50,"statusCode":504}`
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultDelays measures delays with the fake clock of the synctest bubble.
+// TestFaultDelays measures delays with synctest's fake clock.
 func TestFaultDelays(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults, target string

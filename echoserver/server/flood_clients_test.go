@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a string and reads nothing. The function writes small pieces, and yields to other goroutines after
-// each. If a thousand goroutines wrote megabytes without yielding, the test could not send its own requests and probes in time.
+// writes returns a function that writes a string and reads nothing. It writes small pieces, and yields to other goroutines after each, so
+// that the test can send its own requests and probes in time.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -153,7 +153,7 @@ func manyFields(number, size int) (fields []string) {
 	return fields
 }
 
-// listedFields returns fields with about the given total size and with values that are not UTF-8.
+// listedFields returns fields of about the given total size, with values that are not UTF-8.
 func listedFields(number, size int) (fields []string) {
 	for i := range number {
 		fields = append(fields, "x-"+strconv.Itoa(i), strings.Repeat("\xff", size/number-10))
@@ -161,8 +161,7 @@ func listedFields(number, size int) (fields []string) {
 	return fields
 }
 
-// tinyFields returns fields with unique three-byte names and without values. A map of these fields is much larger than the data that is
-// sent.
+// tinyFields returns fields with unique three-byte names and without values. Their map is much larger than the sent data.
 func tinyFields(number int) (fields []string) {
 	for i := range number {
 		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
@@ -170,8 +169,8 @@ func tinyFields(number int) (fields []string) {
 	return fields
 }
 
-// resets returns a function that starts requests and resets them as fast as the server reads. net/http queues new requests while the
-// handlers for reset requests have not returned.
+// resets returns a function that starts requests and resets them as fast as the server reads. net/http queues new requests until the
+// handlers of reset requests have returned.
 func resets(block []byte) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		for id := uint32(1); ; id += 2 {
@@ -220,8 +219,8 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that starts gRPC calls. Each call sends one message as fast as the server accepts it, and then stays open
-// without sending more.
+// grpcStreams returns a function that starts gRPC calls, each of which sends one message as fast as the server accepts it, and then stays
+// open.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := clientOver(connection)
@@ -247,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a request body that never ends. Each read yields to other goroutines, as the functions that writes returns do.
+// stalledBody is a request body that never ends. Each read yields to other goroutines, like the functions from writes.
 type stalledBody struct {
 	io.Reader
 	io.Closer

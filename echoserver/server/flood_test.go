@@ -25,8 +25,8 @@ const (
 	floodTime = 3 * time.Second
 )
 
-// TestFloods floods the real program with requests that could exhaust its memory. During the floods, the program must stay below the memory
-// limit and must continue to serve another client and probes.
+// TestFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit, and
+// continue to serve another client and probes.
 func TestFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -41,8 +41,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written, and their
-// memory counts toward the budget until then.
+// TestFloodsWithBlockedLog floods the program while nothing reads the log. Until their log lines are written, requests wait, and their
+// memory counts toward the budget.
 func TestFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -61,13 +61,13 @@ func TestFloodsWithBlockedLog(t *testing.T) {
 	}
 }
 
-// startFlooded starts the real program with the same soft memory limit as in a pod.
+// startFlooded starts the real program with the soft memory limit that it has in a pod.
 func startFlooded(t *testing.T, environ ...string) *process {
 	t.Helper()
 	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
 }
 
-// clientFlood describes what each of many concurrent connections does.
+// clientFlood specifies what each of many concurrent connections does.
 type clientFlood struct {
 	connections int
 	open        func(net.Conn) error
@@ -119,8 +119,8 @@ func floods() map[string]clientFlood {
 	}
 }
 
-// headerFloods returns floods with two sizes of headers: close to the limit, and close to the maximum that net/http decodes before the
-// handler can reject them.
+// headerFloods returns floods with headers close to the limit, and close to the maximum that net/http decodes before the handler can reject
+// them.
 func headerFloods(limit int) map[string]clientFlood {
 	allowed, decoded := limit*95/100, connection.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
@@ -166,7 +166,7 @@ func headerFloods(limit int) map[string]clientFlood {
 	}
 }
 
-// flood opens the given number of connections, keeps them open for floodTime, and returns the program's peak resident memory.
+// flood opens connections, keeps them open for floodTime, and returns the program's peak resident memory.
 func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -195,8 +195,8 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
-// ordinaryClients sends requests and probes until the returned function is called. The returned function returns the number of requests
-// that were served. The test fails if a request or a probe fails.
+// ordinaryClients sends requests and probes until the returned function is called, which returns the number of served requests. The test
+// fails if any of them fails.
 func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that when the server stops, it ends streams with a status and cuts delays short.
+// TestGRPCOfTheEnd checks that a server that stops ends streams with a status, and ends delays early.
 func TestGRPCOfTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -87,7 +87,7 @@ func TestGRPCTimeouts(t *testing.T) {
 	}
 }
 
-// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send the message of a call that was already rejected.
+// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send the message of a rejected call.
 func TestCallThatIsRejectedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -137,7 +137,7 @@ func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// TestSlowStream checks that the time limit for a message does not include the time that the client takes to read the response.
+// TestSlowStream checks that the time limit for a message does not include the time that the client needs to read the response.
 func TestSlowStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -198,7 +198,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestGRPCDelays checks that the limit for delayed requests also applies to gRPC calls.
+// TestGRPCDelays checks that the limit for delayed responses includes gRPC calls.
 func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.delays.Waiting.Store(exchange.MaxWaiting)

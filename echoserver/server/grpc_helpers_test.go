@@ -68,7 +68,7 @@ type calling struct {
 	body *io.PipeWriter
 }
 
-// begin starts a call in which the client may send more messages. It waits for the response headers, which the server sends with its first
+// begin starts a call in which the client may send more messages. It waits for the response header, which the server sends with its first
 // message or at the end of the call.
 func begin(t *testing.T, client *http.Client, url string, first []byte, headers ...string) *calling {
 	t.Helper()
@@ -129,7 +129,7 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 	return c.status(t), response
 }
 
-// http2InMemory returns an HTTP/2 client for a server that is reached through an in-memory listener. The client does not read ahead.
+// http2InMemory returns an HTTP/2 client for a server with an in-memory listener. The client does not read ahead.
 func http2InMemory(t *testing.T, listener *echotest.MemoryListener) *http.Client {
 	transport := &http.Transport{Protocols: echotest.OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}

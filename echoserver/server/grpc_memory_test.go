@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestCallMemory checks how much of the memory budget is reserved for a call's messages, and when the memory is released.
+// TestCallMemory checks how much memory is reserved for a call's messages, and when it is released.
 func TestCallMemory(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
 	h := handlerOf(t)
@@ -41,7 +41,7 @@ func TestCallMemory(t *testing.T) {
 	echotest.Until(t, "the call is released", func() bool { return used() == 0 })
 }
 
-// TestCallsWithoutMemory checks that calls are rejected if the budget has too little memory for them.
+// TestCallsWithoutMemory checks that calls that exceed the budget are rejected.
 func TestCallsWithoutMemory(t *testing.T) {
 	large, short := echotest.Payload(100_000), "hello"
 	for name, c := range map[string]struct {
@@ -71,8 +71,7 @@ func TestCallsWithoutMemory(t *testing.T) {
 	}
 }
 
-// FuzzCall sends arbitrary data to the gRPC methods. In every case, all memory must be released, and the response must be bounded and must
-// not contain secrets.
+// FuzzCall sends arbitrary data to the gRPC methods. All memory must be released, and the response must be bounded and contain no secrets.
 func FuzzCall(f *testing.F) {
 	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
 		healthCheckProcedure, reflectionPath}

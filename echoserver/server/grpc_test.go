@@ -19,14 +19,14 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// callCounts counts calls, controls and rejections.
+// callCounts counts calls, controls, and rejections.
 type callCounts struct {
 	grpc.Metrics
 	mutex  sync.Mutex
 	counts map[string]int
 }
 
-// countCalls makes a handler count its calls, and returns the counts.
+// countCalls makes a handler count its calls in the returned counts.
 func countCalls(h *handler) *callCounts {
 	c := &callCounts{Metrics: h.calls.Metrics, counts: map[string]int{}}
 	h.calls.Metrics = c
@@ -54,7 +54,7 @@ func (c *callCounts) all() []string {
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are treated as gRPC calls. All other requests are echoed.
+// TestCallTypes checks which requests are treated as gRPC calls, and not echoed.
 func TestCallTypes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
@@ -135,7 +135,7 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks which status codes are counted, even for requests that Connect rejects before a service handles them.
+// TestCallsAreCounted checks which status codes are counted, including those of calls that Connect rejects.
 func TestCallsAreCounted(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)
@@ -188,7 +188,7 @@ func TestJSONErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestCallDescription checks that a response does not show secrets, and does not show the pod if identity is disabled.
+// TestCallDescription checks that a response shows no secrets, and no pod if identity is disabled.
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
@@ -239,7 +239,6 @@ func TestGRPCWithTLS(t *testing.T) {
 	}
 }
 
-// TestGRPCAborted checks that a call ends when its client aborts it.
 func TestGRPCAborted(t *testing.T) {
 	h := handlerOf(t)
 	counts := countCalls(h)

@@ -29,7 +29,7 @@ type handler struct {
 	budget    *connection.Budget
 	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
-	// attempts counts the requests that had the same nonce.
+	// attempts counts the requests with the same nonce.
 	attempts  *controls.Counts
 	calls     *grpc.Handler
 	webSocket *websocket.Handler
@@ -82,7 +82,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // route dispatches a request to the handler for its route. It does not use http.ServeMux, which redirects some paths that must be echoed.
 func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
-	if r.Method == http.MethodConnect { // any 2xx status would tell the client that a tunnel is open (RFC 9110, 9.3.6)
+	if r.Method == http.MethodConnect { // any 2xx status would mean that a tunnel is open (RFC 9110, 9.3.6)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
@@ -126,8 +126,7 @@ func listenerOf(r *http.Request) string {
 	return "http"
 }
 
-// reserved is the prefix of paths that have a special meaning. Requests to all other paths are echoed, unless the path ends in a route that
-// exists under any prefix.
+// reserved is the prefix of paths with a special meaning. Requests to all other paths are echoed, unless the path ends in a stream route.
 const reserved = "/-/"
 
 // route specifies what the server does with a request.
@@ -144,8 +143,8 @@ const (
 )
 
 // routeOf returns the route for a path. Stream routes exist under any prefix, so that they are reachable through an Ingress with a path.
-// Probe routes exist only at the root: load balancers send probes without the prefix, and a path in an application may end like a probe
-// route.
+// Probe routes exist only at the root, because load balancers send probes without the prefix, and an application's path may end like a
+// probe route.
 func routeOf(path string) route {
 	switch {
 	case path == "/-/livez":
@@ -166,7 +165,7 @@ func routeOf(path string) route {
 
 func (r route) isProbe() bool { return r == routeLive || r == routeReady }
 
-// routedPath returns the decoded path of a URL, for routing. An escaped slash stays escaped, because it is not a separator (RFC 3986, 2.2).
+// routedPath returns the decoded path of a URL. An escaped slash stays escaped, because it is not a separator (RFC 3986, 2.2).
 func routedPath(u *url.URL) string {
 	if u.RawPath == "" { // RawPath is set only if the path has unusual escapes
 		return u.Path

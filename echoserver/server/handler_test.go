@@ -20,7 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDelayIsExact measures how long responses are delayed, with the fake clock of the synctest bubble.
+// TestDelayIsExact measures delays with synctest's fake clock.
 func TestDelayIsExact(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -53,8 +53,8 @@ func TestDelayIsExact(t *testing.T) {
 	}
 }
 
-// TestDelayLimit delays one response fewer than the limit, then one more, and then checks that responses can be delayed again after the
-// earlier delays end.
+// TestDelayLimit delays one response fewer than the limit, then one more, and checks that responses can be delayed after the earlier delays
+// end.
 func TestDelayLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
@@ -109,7 +109,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 	})
 }
 
-// TestResponsesWhileDraining checks that responses ask clients to close their connections, but only after the signal to stop.
+// TestResponsesWhileDraining checks that only responses after the signal to stop ask clients to close their connections.
 func TestResponsesWhileDraining(t *testing.T) {
 	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
 		h := handlerOf(t)
@@ -167,7 +167,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReplaced sets headers that the server also sets. Some of them are set several times.
+// TestHeadersAreReplaced sets headers that the server also sets, some of them several times.
 func TestHeadersAreReplaced(t *testing.T) {
 	own := controls.Full.Vary()
 	h := handlerOf(t, "ECHO_CONTROLS=Full",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestHealthcheckCommand runs the program's healthcheck command against another process of the same program.
+// TestHealthcheckCommand runs the program's healthcheck command against another process of the program.
 func TestHealthcheckCommand(t *testing.T) {
 	p := start(t)
 	for name, c := range map[string]struct {

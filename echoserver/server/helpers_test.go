@@ -66,7 +66,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return server
 }
 
-// boundsFor returns the default bounds for connections to a handler, which use the handler's metrics and log.
+// boundsFor returns the default bounds for connections to a handler, with its metrics and log.
 func boundsFor(h http.Handler) *connection.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
@@ -100,10 +100,10 @@ func decode(t testing.TB, text string) decoded {
 	return d
 }
 
-// programFolder is the directory that the function program created, or "" if program was not called.
+// programFolder is the directory that the function program created, if it was called.
 var programFolder string
 
-// program builds the real program once for all tests that need it, and returns the path to it.
+// program builds the real program once, and returns its path.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "echo-server")
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *process) signal(t *testing.T) {
 	}
 }
 
-// wait waits for the process to end, and returns its error.
+// wait returns the error with which the process ends.
 func (p *process) wait(t *testing.T) error {
 	t.Helper()
 	select {

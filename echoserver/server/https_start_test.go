@@ -9,13 +9,13 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAwaitCertificates checks how long the server waits for a Secret that appears at different times.
+// TestAwaitCertificates checks how long the server waits for a Secret.
 func TestAwaitCertificates(t *testing.T) {
 	good := echotest.SecretKeys(echotest.NewAuthority(t, "a").Issue(t, "first"), "")
 	other := echotest.NewAuthority(t, "b").Issue(t, "other")
 	for name, c := range map[string]struct {
 		first  map[string]string
-		after  time.Duration // how long it takes until there is a valid pair
+		after  time.Duration // when there is a valid pair
 		want   string
 		atMost time.Duration
 	}{
@@ -31,7 +31,7 @@ func TestAwaitCertificates(t *testing.T) {
 			update := time.AfterFunc(c.after, func() { volume.Update(t, good) })
 			defer update.Stop()
 			began := time.Now()
-			// No part of the server listens before the server has a certificate. If one did, run would return the error about the address.
+			// No part of the server listens before it has a certificate. Otherwise, Run would return the error about the address.
 			s := settingsOf(t, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+volume.Folder, "ECHO_TLS_SECRET=web-tls", "ECHO_HTTP_ADDR=192.0.2.1:1")
 			err := Run(t.Context(), s, "dev", echotest.Quiet())
 			if took := time.Since(began); took > c.atMost || c.want != "" && took < c.atMost {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// shutdownTimeout is how long requests in flight may take after the server stops listening.
+// shutdownTimeout is how long requests may take after the server stops listening.
 const shutdownTimeout = 20 * time.Second
 
 // lifecycle is the state of the server: serving, then draining, then ending.
@@ -18,15 +18,15 @@ type lifecycle struct {
 	draining   atomic.Bool    // the server is not ready but still responds
 	notReady   chan struct{}  // closed when the server begins to drain
 	ending     chan struct{}  // closed when the server stops accepting connections
-	webSockets sync.WaitGroup // counts WebSockets, which http.Server does not wait for
+	webSockets sync.WaitGroup // because http.Server does not wait for them
 }
 
 func newLifecycle() *lifecycle {
 	return &lifecycle{notReady: make(chan struct{}), ending: make(chan struct{})}
 }
 
-// drain makes the readiness probe fail, and continues to respond until the pod is removed from its Service's endpoints. Then it stops
-// listening, ends delays and streams, and waits for the requests in flight.
+// drain makes the readiness probe fail. During the delay, while the pod is removed from its Service's endpoints, the server continues to
+// respond. Then drain stops listening, ends delays and streams, and waits for the requests in flight.
 func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
 	log.Info("draining", "delay", delay.String())
 	l.draining.Store(true)
@@ -37,7 +37,7 @@ func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Lo
 	defer cancel()
 	if err := errors.Join(server.Shutdown(ctx), l.awaitWebSockets(ctx)); err != nil {
 		log.Warn("stopping with requests in flight", "error", err.Error())
-		_ = server.Close() // an error does not matter, because the process exits
+		_ = server.Close() // the process exits anyway
 		return
 	}
 	log.Info("drained")

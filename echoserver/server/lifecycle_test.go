@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// drained starts draining a server. It returns the log, and a channel that is closed when draining ends.
+// drained starts to drain a server, and returns the log and a channel that is closed when draining ends.
 func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *echotest.LockedBuffer, done chan struct{}) {
 	log, done = &echotest.LockedBuffer{}, make(chan struct{})
 	go func() {
@@ -31,7 +31,7 @@ func isClosed(channel <-chan struct{}) bool {
 	}
 }
 
-// TestDrainDelay checks the server's state at the signal, during the delay up to its last nanosecond, and after the delay.
+// TestDrainDelay checks the server's state at the signal, until the last nanosecond of the delay, and after it.
 func TestDrainDelay(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"the default": 5 * time.Second, "the shortest": 1, "a long one": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDrainDelay(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsRequests makes a request take longer than the drain delay. The server must wait for it for up to 20 s, and then close the
+// TestDrainAwaitsRequests sends a request that takes longer than the drain delay. The server must wait for up to 20 s, and then close the
 // connection.
 func TestDrainAwaitsRequests(t *testing.T) {
 	const limit = 20 * time.Second
@@ -123,7 +123,7 @@ func TestDrainEndsDelays(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsWebSockets checks that a WebSocket gets as much time as a request, although http.Server no longer tracks it.
+// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server does not track, gets as much time as a request.
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int

@@ -15,7 +15,7 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejecti
 	var public []net.Listener
 	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
 		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
-	if s.tls.Address != "" { // before HTTP, because the server must not be ready without a certificate
+	if s.tls.Address != "" { // before HTTP, so that the server is not ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, b)
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ const (
 	limitBody = "body"
 )
 
-// These constants are the status codes that are recorded for requests without a response.
+// These constants are the status codes for requests without a response.
 const (
 	statusNoResponse          = 444 // the server reset the connection instead of responding
 	statusClientClosedRequest = 499 // the client disconnected first
@@ -33,7 +33,7 @@ const (
 // metrics contains the server's metrics. Clients cannot choose the label values.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *connection.Budget // the memory budget that the gauges report on
+	budget      *connection.Budget // for the gauges
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
@@ -97,7 +97,7 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 	return collectors
 }
 
-// startWithZero creates series with the value 0 before the first event, so that Prometheus sees the increase from 0 to 1.
+// startWithZero creates series with the value 0, so that Prometheus sees the increase to 1.
 func (m *metrics) startWithZero() {
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
@@ -109,7 +109,7 @@ func (m *metrics) startWithZero() {
 	}
 }
 
-// exposeTLS adds the metrics about the certificate, which are omitted if there is no certificate.
+// exposeTLS adds the metrics about the certificate.
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
@@ -118,8 +118,8 @@ func (m *metrics) exposeTLS() {
 			Help: "Failed certificate rotations; the last certificate is kept."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
-// expose responds with the metrics in text format. It does not use promhttp, because the compression code in promhttp would make the
-// program exceed its size limit.
+// expose responds with the metrics in text format. It does not use promhttp, whose compression code would make the program exceed its size
+// limit.
 func (m *metrics) expose(w http.ResponseWriter) {
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -154,7 +154,7 @@ func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method
 // Applied implements Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
-// Rejected counts a request, connection or message that was rejected or truncated.
+// Rejected counts a request, connection, or message that was rejected or truncated.
 func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {
@@ -176,8 +176,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// knownCode returns a common status code unchanged, and only the class of any other code. Otherwise, clients could create series by
-// choosing codes.
+// knownCode returns a common status code, or the class of any other code, so that clients cannot create series by choosing codes.
 func knownCode(status int) string {
 	switch status {
 	case http.StatusOK: // nearly all responses
@@ -189,6 +188,5 @@ func knownCode(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// buckets returns the upper bounds of the buckets of echo_http_request_duration_seconds. They cover delays of up to 30 s, the longest
-// possible delay.
+// buckets returns the upper bounds of the buckets of echo_http_request_duration_seconds, up to the longest delay.
 func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }

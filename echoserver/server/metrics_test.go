@@ -31,7 +31,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return parsed
 }
 
-// series returns the nonzero values in a metric family, keyed by their labels.
+// series returns the nonzero values of a metric family by labels.
 func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	t.Helper()
 	all := values(families(t, echotest.Record(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
@@ -54,7 +54,7 @@ func counted(counters *prometheus.CounterVec, labels ...string) int {
 	return int(testutil.ToFloat64(counters.WithLabelValues(labels...)))
 }
 
-// values returns all values in a metric family, keyed by their labels.
+// values returns all values of a metric family by labels.
 func values(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, metric := range family.GetMetric() {
@@ -112,7 +112,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsLabels checks that clients cannot create new label values, because each would use memory permanently.
+// TestMetricsLabels checks that clients cannot create label values, each of which would use memory permanently.
 func TestMetricsLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		request http.Request

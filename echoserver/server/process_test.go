@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDrain holds a request open while the real program drains. This request and new requests during the drain delay must get responses.
-// During the delay, the readiness probe must fail.
+// TestDrain holds a request open while the real program drains. During the drain delay, it and new requests must get responses, and the
+// readiness probe must fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
@@ -62,8 +62,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// slowRequest starts a request. It returns a function that completes the request and returns the status of the response, or 0 if there is
-// no response.
+// slowRequest starts a request, and returns a function that completes it and returns the status of the response, or 0 without one.
 func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
 	t.Helper()
 	body, more := io.Pipe()
@@ -116,7 +115,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreLogged checks that the real program logs handshakes only at log level debug.
+// TestHandshakesAreLogged checks that the real program logs handshakes only at the debug level.
 func TestHandshakesAreLogged(t *testing.T) {
 	for level, want := range map[string]int{"info": 0, "debug": 1} {
 		p := start(t, "ECHO_LOG_LEVEL="+level)
@@ -128,7 +127,7 @@ func TestHandshakesAreLogged(t *testing.T) {
 	}
 }
 
-// TestFullControlsAreLogged checks that the program logs a warning at startup only if controls are Full.
+// TestFullControlsAreLogged checks that the program warns at startup only if controls are Full.
 func TestFullControlsAreLogged(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
@@ -157,7 +156,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}
 	}
-	// The program's own pages are not counted, because the kernel decides how many of them are resident and can drop them at any time.
+	// The program's own pages are not counted, because the kernel can drop them at any time.
 	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
 	t.Logf("the peak is %d MiB of memory, not counting the program itself", peak)
 	if peak > 13 {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestProofs requests proofs on all routes, including with settings that change responses or hide the server's identity.
+// TestProofs requests proofs on all routes, with settings that change responses or hide the server's identity.
 func TestProofs(t *testing.T) {
 	web := proof.Echo{Namespace: "shop", Name: "web"}
 	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
@@ -28,7 +28,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsWithoutKnowledge requests a proof when the client does not know the name of the Echo.
+// TestProofsWithoutKnowledge requests proofs for a client that does not know the name of the Echo.
 func TestProofsWithoutKnowledge(t *testing.T) {
 	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
 	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")

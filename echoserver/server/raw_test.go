@@ -31,7 +31,7 @@ import (
 // latin1 is text that is not valid UTF-8.
 const latin1 = "caf\xe9"
 
-// TestRawValues sends values that are not valid UTF-8 in every part of a request that can contain them, over both protocols.
+// TestRawValues sends values that are not UTF-8 in every part of a request that can contain them, over both protocols.
 func TestRawValues(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -75,7 +75,7 @@ func TestRawValues(t *testing.T) {
 	}
 }
 
-// sendRaw sends a request without changing its path, adds a trailer unless trailer is empty, and returns the response.
+// sendRaw sends a request without changing its path, with a trailer unless trailer is empty, and returns the response.
 func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, headers ...string) string {
 	t.Helper()
 	target, err := url.Parse(address)
@@ -160,8 +160,7 @@ func TestRawValues_formats(t *testing.T) {
 	}
 }
 
-// TestRawValues_redacted sends secrets that are not UTF-8. Some secrets span several lines. No response format may contain any part of a
-// secret.
+// TestRawValues_redacted sends secrets that are not UTF-8, some of them on several lines. No response format may contain any part of them.
 func TestRawValues_redacted(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
 	const secret = "hunter2\xe9"
@@ -195,7 +194,7 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size that consist of text that is not UTF-8 or needs escapes.
+// TestEchoIsBounded sends requests of about the maximum size, with text that is not UTF-8 or needs escapes.
 func TestEchoIsBounded(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
@@ -221,8 +220,8 @@ func TestEchoIsBounded(t *testing.T) {
 	}
 }
 
-// TestBodiesAsText sends several kinds of bodies, including text that looks like base64, and bodies that are too long for the text format
-// to show completely.
+// TestBodiesAsText sends several kinds of bodies, including text that looks like base64, and bodies that are too long to be shown
+// completely.
 func TestBodiesAsText(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	long := strings.Repeat("x", exchange.MaxShown)
@@ -248,7 +247,7 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but servers in the path do not have to check metadata.
+// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids it, but servers in the path do not have to check it.
 func TestRawValues_calls(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
@@ -275,7 +274,7 @@ func TestRawValues_calls(t *testing.T) {
 		expect("Connect over "+protocol, response.GetCall())
 	}
 	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, echoRequest(t, ""), headers...)
-	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the messages are fixed by the conformance suite
+	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines the messages
 		t.Errorf("the status is %s, the response %q", status, message)
 	}
 }

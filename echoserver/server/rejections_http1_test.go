@@ -29,13 +29,11 @@ const (
 type rejectedCase struct {
 	sent                     string
 	status                   int
-	reason, protocol, detail string // detail must be part of the reported detail
+	reason, protocol, detail string // detail is part of the reported detail
 }
 
-// loggedRejection is a log line that reports a rejection.
 type loggedRejection struct{ Msg, Remote, Protocol, Reason, Detail string }
 
-// rejectionsIn returns the rejections that a log reports.
 func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejection) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
@@ -50,7 +48,7 @@ func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejec
 	return found
 }
 
-// checkRejection checks that both the log and the metrics report exactly one rejection.
+// checkRejection checks that the log and the metrics report exactly one rejection.
 func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedBuffer, client net.Conn, want rejectedCase) {
 	t.Helper()
 	found := rejectionsIn(t, log)
@@ -66,8 +64,8 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	}
 }
 
-// rejectedRequests returns cases from RFC 9110, RFC 9112, the PROXY protocol and llhttp's parser tests. Some cases use other protocols,
-// which clients may send to the port by mistake.
+// rejectedRequests returns cases from RFC 9110, RFC 9112, the PROXY protocol, and llhttp's parser tests, and cases of other protocols that
+// clients may use by mistake.
 func rejectedRequests() map[string]rejectedCase {
 	line := func(sent, detail string) rejectedCase {
 		return rejectedCase{sent, 400, rejections.ReasonRequestLine, "HTTP/1", detail}
@@ -134,7 +132,7 @@ func rejectedRequests() map[string]rejectedCase {
 }
 
 // TestRejectedRequests sends requests that net/http rejects, both alone and after other requests on the same connection. The response, the
-// log and the metrics must report the reason.
+// log, and the metrics must report the reason.
 func TestRejectedRequests(t *testing.T) {
 	for name, c := range rejectedRequests() {
 		for before, first := range map[string]string{
@@ -164,7 +162,7 @@ func TestRejectedRequests(t *testing.T) {
 	}
 }
 
-// readStatus reads a response and returns its status. No data may follow the response, because data left in the buffer is lost.
+// readStatus reads a response and returns its status. Data that follows the response would be lost in the buffer.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -221,8 +219,7 @@ func TestIncompleteHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutRequests closes connections without a request, as health checks do. The server must not report such connections as
-// rejected.
+// TestConnectionsWithoutRequests closes connections without a request, as health checks do. The server must not report them as rejected.
 func TestConnectionsWithoutRequests(t *testing.T) {
 	for _, sent := range []string{"", "\r\n"} {
 		h, log := loggedHandler(t)

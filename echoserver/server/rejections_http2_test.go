@@ -28,10 +28,10 @@ func fieldBlock(fields ...string) []byte {
 // http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
 type http2Case struct {
 	send           func(*http2.Framer) error
-	reason, detail string // detail must be part of the reported detail
+	reason, detail string // detail is part of the reported detail
 }
 
-// rejectedFrames returns test cases from RFC 9113, RFC 8441 and h2spec.
+// rejectedFrames returns cases from RFC 9113, RFC 8441, and h2spec.
 func rejectedFrames() map[string]http2Case {
 	request := func(block []byte) func(*http2.Framer) error {
 		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
@@ -101,7 +101,7 @@ func rejectedFrames() map[string]http2Case {
 	}
 }
 
-// TestRejectedFrames sends HTTP/2 frames that net/http rejects. These include rejections for which net/http has no hook.
+// TestRejectedFrames sends HTTP/2 frames that net/http rejects, some of them without calling CountError.
 func TestRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
 		h, log := loggedHandler(t)
@@ -150,7 +150,7 @@ func TestRejectedFrames_handled(t *testing.T) {
 	}
 }
 
-// TestWebSocketsOverHTTP2AreNotAnnounced checks that the server's HTTP/2 settings do not announce WebSockets (RFC 8441, 3).
+// TestWebSocketsOverHTTP2AreNotAnnounced checks the server's HTTP/2 settings (RFC 8441, 3).
 func TestWebSocketsOverHTTP2AreNotAnnounced(t *testing.T) {
 	h := handlerOf(t)
 	secured := serveTLS(t, "")

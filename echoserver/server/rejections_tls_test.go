@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// dialTLS connects to an HTTPS server using HTTP/2.
+// dialTLS connects to an HTTPS server with HTTP/2.
 func dialTLS(t *testing.T, s *secured) net.Conn {
 	t.Helper()
 	config := s.config()
@@ -25,8 +25,7 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. Without a line feed in that message, net/http would
-// wait for more data.
+// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. net/http would wait for a line feed.
 func TestTLSOnThePortWithout(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -79,8 +78,7 @@ func TestRejectedHandshakes(t *testing.T) {
 	}
 }
 
-// TestRejectedClients attempts TLS handshakes from clients with settings that the server does not allow, and from clients that do not trust
-// the server.
+// TestRejectedClients attempts TLS handshakes with settings that the server does not allow, and from clients that do not trust the server.
 func TestRejectedClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string

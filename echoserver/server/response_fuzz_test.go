@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse sends arbitrary requests. No response may reveal a secret from the environment or from a header, serve text from a client as
+// FuzzResponse sends arbitrary requests. No response may reveal a secret from the environment or a header, serve text from a client as
 // HTML, contain invalid JSON, lose bytes, or exceed the size limit.
 func FuzzResponse(f *testing.F) {
 	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
@@ -64,7 +64,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// expectNoSecrets fails the test if given contains a secret that sent does not contain.
+// expectNoSecrets fails the test if given contains a secret that is not in sent.
 func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -97,8 +97,8 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that the length of an echo does not exceed a limit. The limit depends on the length of the request, and on how much of
-// its body the echo shows.
+// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and of the shown part of
+// its body.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // sizes in bytes: the page, the list of values that are not UTF-8, the longest escape
@@ -141,7 +141,7 @@ func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.R
 	}
 }
 
-// checkContent checks that the content type of a response matches its content, and that no browser would execute the content.
+// checkContent checks that the content type of a response matches its content, and that no browser would execute it.
 func checkContent(t *testing.T, header http.Header, given string) {
 	t.Helper()
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))

@@ -52,8 +52,7 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-// TestRoutesUnderPrefix requests paths with a prefix, as an Ingress with a path forwards them. Some routes exist under a prefix, and others
-// do not.
+// TestRoutesUnderPrefix requests paths with a prefix, as an Ingress with a path forwards them. Only some routes exist under a prefix.
 func TestRoutesUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -111,8 +110,8 @@ func TestRoutedPath(t *testing.T) {
 	}
 }
 
-// TestEscapedSlashes sends paths that would be reserved if escaped slashes were treated as slashes. The server must echo and log these
-// paths as received.
+// TestEscapedSlashes sends paths that would be reserved if escaped slashes were treated as slashes. The server must echo and log them as
+// received.
 func TestEscapedSlashes(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// requestTimeout is the time that a client has to send a request. Handlers that read a long body extend it.
+	// requestTimeout is how long a client may take to send a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
-	// pingTimeout is how long an HTTP/2 client may send no data during a request before the server sends it a ping.
+	// pingTimeout is how long an HTTP/2 client may send nothing during a request before the server sends it a ping.
 	pingTimeout = 30 * time.Second
-	// adminConnections is the maximum number of open connections on the admin port. At the limit, the server closes the oldest connection to
-	// accept a new one, so that probes can always connect.
+	// adminConnections is the maximum number of connections to the admin port. At the limit, the server closes the oldest one to accept a new
+	// one, so that probes can always connect.
 	adminConnections = 64
-	// maxAdminHeaders is the maximum size of a header on the admin port, in bytes.
+	// maxAdminHeaders is the maximum size, in bytes, of a header on the admin port.
 	maxAdminHeaders = 4 << 10
 	// maxStreams is the maximum number of requests in progress on an HTTP/2 connection. net/http allocates about 10 KiB for each request
-	// before the handler can reject it. With as many connections as http2Cost allows, more than 32 requests per connection could exceed the
+	// before the handler can reject it. With as many connections as their cost allows, more than 32 requests per connection could exceed the
 	// memory limit on a busy machine.
 	maxStreams = 32
-	// window is the maximum number of bytes of body data in transit on an HTTP/2 connection.
+	// window is the maximum size, in bytes, of body data in transit on an HTTP/2 connection.
 	window = 64 << 10
-	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. Because net/http keeps a buffer of that size for each connection, maxFrame is
-	// the lowest value that RFC 9113 (4.2) allows.
+	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. It is the lowest value that RFC 9113 (4.2) allows, because net/http keeps a
+	// buffer of this size for each connection.
 	maxFrame = 16 << 10
 )
 
@@ -80,8 +80,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 }
 
 // newServer returns a server that accepts HTTP/1.1 and plain-text HTTP/2 with prior knowledge (RFC 9113, 3.3) on the same port. The server
-// also decodes headers larger than maxHeaderBytes: the connection rejects such headers for HTTP/1.1, and the handler rejects them for
-// HTTP/2.
+// decodes headers larger than maxHeaderBytes, so that the connection (HTTP/1.1) or the handler (HTTP/2) can reject them.
 func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -105,7 +104,7 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 		ConnState:                    connection.TrackState,
 		IdleTimeout:                  connection.IdleTimeout,
 		MaxHeaderBytes:               connection.DecoderFactor * maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed, too
+		DisableGeneralOptionsHandler: true, // so that OPTIONS * is echoed
 		ErrorLog:                     reporter.ErrorLog(),
 	}
 }
@@ -114,7 +113,7 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
 	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)
-	server.MaxHeaderBytes = maxAdminHeaders // needed because the admin handler does not check header sizes
+	server.MaxHeaderBytes = maxAdminHeaders // because the admin handler does not check header sizes
 	return server
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestServerTimeouts stops sending at several points, and measures when the server closes the connection.
+// TestServerTimeouts stops sending at different points, and measures when the server closes the connection.
 func TestServerTimeouts(t *testing.T) {
 	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -96,7 +96,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreRefused checks that requests that two servers might interpret differently do not reach the handler.
+// TestMalformedRequestsAreRefused checks that requests that another server might interpret differently do not reach the handler.
 func TestMalformedRequestsAreRefused(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
@@ -191,7 +191,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutAddress starts the server with an address that is already in use.
+// TestRunWithoutAddress starts the server with an address that is in use.
 func TestRunWithoutAddress(t *testing.T) {
 	taken := echotest.ListenLocally(t)
 	for name, environ := range map[string][]string{

@@ -41,12 +41,11 @@ type Settings struct {
 	tls            tlsserver.Settings
 	unknown        []string // environment variables that look like settings but are not
 	version        string   // the version of the program
-	// LogLevel is the lowest level of the lines that are logged.
+	// LogLevel is the lowest level of logged lines.
 	LogLevel slog.Level
 }
 
-// option is a setting. The name of its environment variable consists of ECHO_ and the name of the flag in upper case, such as
-// ECHO_DRAIN_DELAY for drain-delay.
+// option is a setting, whose environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.
 type option struct {
 	flag        string
 	defaultText string
@@ -54,8 +53,7 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean trims characters that files and templates leave around a value. It does not change the default body, because every character of a
-// body is intentional.
+// clean trims characters that files and templates leave around a value, except the default body, in which every character is intentional.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
@@ -63,8 +61,8 @@ func (o option) clean(text string) string {
 	return commandline.Clean(text)
 }
 
-// bodyFlag is the name of the flag for the default body. The function options repeats the name as a literal, because the reference page is
-// generated from the literals in that function.
+// bodyFlag is the flag for the default body. The function options repeats it as a literal, because the reference page is generated from the
+// literals there.
 const bodyFlag = "response-body"
 
 func (o option) variable() string {
@@ -101,7 +99,7 @@ func (s *Settings) options() []option {
 	}, tlsOptions(&s.tls)...)
 }
 
-// optional returns a parsing function like the one from Into, except that it leaves the target unchanged if the text is empty.
+// optional is like Into, but the function leaves the target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -112,7 +110,7 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 }
 
 // ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is treated as unset. Errors contain the
-// name of the flag or variable and describe the valid values. For --help and --version, ParseSettings returns pflag.ErrHelp.
+// name of the flag or variable and describe the valid values. For --help and --version, it returns pflag.ErrHelp.
 func ParseSettings(version string, arguments, environ []string, stdout io.Writer) (Settings, error) {
 	env := environment(environ)
 	s := Settings{identity: describe.Identify(env)}
@@ -135,7 +133,7 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 	return s, errors.Join(s.response.Consistent(), s.consistent())
 }
 
-// consistent returns an error if settings that are valid on their own conflict with each other.
+// consistent returns an error if valid settings conflict with each other.
 func (s *Settings) consistent() error {
 	if s.tls.Address == "" && s.tls.ClientCertificate != tlsserver.ClientCertificateNone {
 		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR, such as :8443")
@@ -152,8 +150,8 @@ func (s *Settings) consistent() error {
 	return nil
 }
 
-// overlap reports whether two addresses conflict, so that two servers cannot listen on them at the same time. Port 0 means any free port,
-// so it never conflicts.
+// overlap reports whether two addresses conflict, so that two servers cannot listen on both. Port 0 means any free port, so it never
+// conflicts.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)
@@ -167,8 +165,8 @@ func isAny(host string) bool {
 	return host == "" || err == nil && ip.Unmap().IsUnspecified()
 }
 
-// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except the variables that Kubernetes sets
-// for Services.
+// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
+// Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
 	known := map[string]bool{}
 	for _, o := range s.options() {
@@ -185,7 +183,7 @@ func (s *Settings) unknownVariables(env map[string]string) []string {
 	return unknown
 }
 
-// parseFlags returns the values of the flags that are set on the command line.
+// parseFlags returns the values of the flags on the command line.
 func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
 	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
 	given := map[string]string{}
@@ -225,8 +223,7 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a string is empty, an IP address, or a name that does not resemble an IP address. For example, 127.0.0.256 is
-// neither an address nor such a name.
+// isHost reports whether a string is empty, an IP address, or a name. A name contains a letter, unlike 127.0.0.256.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzSettings looks for values that make the process exit without an error that names the setting. It also looks for values that change
-// their meaning when characters that files often contain surround them.
+// FuzzSettings looks for values whose error does not name the setting, and for values whose meaning changes if characters that files add
+// surround them.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
 	f.Add(8, "\ufeff") // the byte order marks that concatenated files leave

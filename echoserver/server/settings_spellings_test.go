@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// spelling is an unusual value for a setting. The value either means the same as another value, or is rejected with a reason.
+// spelling is an unusual value for a setting. It either means the same as another value, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each setting. A row consists of a usual value that is not the default, and of unusual values.
+// spellings has a row for each setting, with a usual value that is not the default, and unusual values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -73,7 +73,7 @@ func parseSetting(flag, text string) (Settings, error) {
 	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
-// TestSpellings checks that the server accepts a value only with its intended meaning.
+// TestSpellings checks that the server accepts values only with the intended meaning.
 func TestSpellings(t *testing.T) {
 	rows := spellings()
 	for _, o := range (&Settings{}).options() {

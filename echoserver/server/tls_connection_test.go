@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSOfEachConnection serves both HTTP and HTTPS from one server. Each response must describe the connection that it is sent on.
+// TestTLSOfEachConnection serves both HTTP and HTTPS from one server. Each response must describe its own connection.
 func TestTLSOfEachConnection(t *testing.T) {
 	s := serveTLS(t, "")
 	plain := echotest.ListenLocally(t)
@@ -54,7 +54,7 @@ func TestTLSOfEachConnection(t *testing.T) {
 	}
 }
 
-// TestTLSVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others that they do not allow.
+// TestTLSVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others.
 func TestTLSVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestPlainRequestToHTTPS(t *testing.T) {
 	}
 }
 
-// TestTLSEnds sends a body that is too large. The client must get the whole response and then the TLS close_notify alert.
+// TestTLSEnds sends a body that is too large. The client must get the whole response, and then the TLS close_notify alert.
 func TestTLSEnds(t *testing.T) {
 	s := serveTLS(t, "")
 	connection, err := tls.Dial("tcp", s.address, s.config())
@@ -135,7 +135,7 @@ func TestTLSEnds(t *testing.T) {
 	if err := connection.SetDeadline(time.Now().Add(echotest.Patience)); err != nil {
 		t.Fatal(err)
 	}
-	// Without that alert, reading fails with io.ErrUnexpectedEOF.
+	// Without the alert, reading fails with io.ErrUnexpectedEOF.
 	got := echotest.Exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+echotest.Payload(8<<20+1))
 	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
 		t.Errorf("got %q", got)
@@ -177,7 +177,7 @@ func TestStreamsWithTLS(t *testing.T) {
 	}
 }
 
-// TestRunWithTLS starts the server with both the HTTP and the HTTPS port, and drains the server.
+// TestRunWithTLS starts and drains a server with both the HTTP and the HTTPS port.
 func TestRunWithTLS(t *testing.T) {
 	a := echotest.NewAuthority(t, "authority")
 	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "first"), ""))

@@ -76,8 +76,8 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must end the oldest handshake, and a complete handshake
-// must no longer count.
+// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must end the oldest one. A complete handshake must not
+// count.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -117,13 +117,13 @@ func TestHandshakesAreBounded(t *testing.T) {
 		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
 			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
-		_ = complete.Close() // otherwise, closing the server waits until the client reads the closing alert
+		_ = complete.Close() // otherwise, closing the server waits until the client reads the alert
 		synctest.Wait()
 		_ = s.server.Close()
 	})
 }
 
-// TestTLSCloseIsShort checks that closing the connections of a client that no longer reads takes little time.
+// TestTLSCloseIsShort closes the connections of a client that no longer reads.
 func TestTLSCloseIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends first messages that list many protocol names, with sizes below and above the limit.
+// TestLargeHandshake sends first messages below and above the size limit, which list many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

@@ -22,10 +22,10 @@ type secured struct {
 	certificates *tlsserver.Certificates
 	volume       *echotest.SecretVolume
 	authority    *echotest.Authority   // issues the server's certificates
-	log          echotest.LockedBuffer // the server's log, which contains rejections
+	log          echotest.LockedBuffer // the server's log, with rejections
 }
 
-// serveTLS serves a handler as the program does, over real TLS connections. The server's certificate is for the name "first".
+// serveTLS serves a handler as the program does, over real TLS connections, with a certificate for the name "first".
 func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
 	t.Helper()
 	inner := echotest.ListenLocally(t)

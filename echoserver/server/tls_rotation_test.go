@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRotationUnderLoad sends requests on new and on persistent connections while the certificate is rotated.
+// TestRotationUnderLoad sends requests on new and persistent connections while the certificate is rotated.
 func TestRotationUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
 	second := s.authority.Issue(t, "second")

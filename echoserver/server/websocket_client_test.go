@@ -56,7 +56,7 @@ func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	return c
 }
 
-// handshake sends a handshake request with additional headers, followed by frames in the same write. The headers are sent unchanged.
+// handshake sends a handshake request with additional headers, which stay unchanged, and frames in one write.
 func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
 	t.Helper()
 	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake
@@ -87,8 +87,8 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 	}
 }
 
-// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". If either side has closed the
-// connection, next returns "end".
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". It returns "end" if either side
+// has closed the connection.
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()
 	final, opcode, payload, err := readFrame(c.reader)
@@ -151,7 +151,7 @@ func masked(first byte, payload string) string {
 	return announced(first, len(payload), payload)
 }
 
-// announced returns a frame with a header that announces the given length. The payload can be shorter than that.
+// announced returns a frame whose header announces the given length. The payload can be shorter.
 func announced(first byte, length int, payload string) string {
 	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
 	header := []byte{first, maskBit | byte(length)}

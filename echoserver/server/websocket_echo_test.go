@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that do not request one.
+// TestHandshakeEcho sends handshakes that request an echo in each supported form, and others.
 func TestHandshakeEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -108,8 +108,8 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can also read ordinary echoes.
-// A page from another origin cannot read ordinary echoes.
+// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can read ordinary echoes,
+// which pages from other origins cannot.
 func TestHandshakeEcho_identity(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -189,8 +189,8 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog requests WebSockets, in some cases with invalid handshakes. At debug level, the server must log the headers of these
-// requests, but not the headers of other requests.
+// TestHandshakeLog requests WebSockets, in some cases with invalid handshakes. At the debug level, the server must log the headers of these
+// requests, but of no others.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
@@ -215,7 +215,7 @@ func TestHandshakeLog(t *testing.T) {
 		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
 			t.Errorf("%s: there is no response: %v", name, err)
 		}
-		_ = connection.Close() // the server logs a WebSocket when it ends
+		_ = connection.Close() // the server logs a WebSocket at its end
 		echotest.Until(t, name+": the request is logged", func() bool { return strings.Contains(log.String(), `"msg":"request"`) })
 		expectHandshakeLine(t, name, log.String(), c.target, c.logged)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshake changes one header of a valid handshake at a time. The key and the expected response to it are from RFC 6455, 1.3.
+// TestHandshake changes one header of a valid handshake at a time. The key and the response to it are from RFC 6455, 1.3.
 func TestHandshake(t *testing.T) {
 	const key = "dGhlIHNhbXBsZSBub25jZQ=="
 	for name, c := range map[string]struct {
@@ -83,8 +83,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// rawResponse sends a request unchanged, followed by enough data for any body, and returns the response. If the connection is upgraded,
-// rawResponse reads no data after the response header.
+// rawResponse sends a request unchanged, followed by enough data for any body, and returns the response, without data from an upgraded
+// connection.
 func rawResponse(t *testing.T, address, line string, headers http.Header) echotest.Reply {
 	t.Helper()
 	var request strings.Builder
@@ -105,8 +105,7 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) echote
 	return echotest.Reply{Response: response}.Whole(t)
 }
 
-// TestRequestsForThePage sends requests that are not WebSocket handshakes, because their HTTP version does not support upgrades or because
-// they request a different protocol.
+// TestRequestsForThePage sends requests that are not WebSocket handshakes because of their HTTP version or the protocol that they request.
 func TestRequestsForThePage(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},

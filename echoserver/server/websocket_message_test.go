@@ -10,11 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// limitMessages limits the memory that is available for messages to the given number of bytes.
+// limitMessages limits the memory for messages to the given number of bytes.
 func limitMessages(h *handler, bytes int64) { h.budget.Requests.Limit = (bytes + 2) / 3 * 4 }
 
-// TestWebSocketMemory checks that a session reserves memory only for data that it has received, not for the announced length. Between
-// messages, it must not reserve any memory.
+// TestWebSocketMemory checks that a session reserves memory only for received data, not for the announced length, and none between
+// messages.
 func TestWebSocketMemory(t *testing.T) {
 	const whole = maxMessage + maxChunk
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestWebSocketMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketWithoutMemory makes the memory budget run out after several amounts of received data.
+// TestWebSocketWithoutMemory exhausts the memory budget after different amounts of received data.
 func TestWebSocketWithoutMemory(t *testing.T) {
 	for _, limit := range []int64{0, firstChunk - 1, firstChunk, maxMessage / 2, maxMessage} {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 			limitMessages(h, limit)
 			_, listener := serveInMemory(t, h)
 			client := openRaw(t, listener.Dial(t), textFrame(echotest.Payload(maxMessage)), closeFrame(1000, ""))
-			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server has used up its memory budget, try again later"}) {
+			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server has used up its memory budget; try again later"}) {
 				t.Errorf("with %d bytes: got %.200q", limit, got)
 			}
 			synctest.Wait()

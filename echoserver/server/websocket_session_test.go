@@ -14,11 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// late is the close frame that the server sends if a client takes too long to send a frame or message.
+// late is the server's close frame if a client takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
-// TestWebSocketDeadlines exceeds the time limit in every state of a session. A client that does not respond to the close frame gets another
-// 5 s.
+// TestWebSocketDeadlines exceeds the time limits in every state of a session. A client that does not respond to the close frame gets
+// another 5 s.
 func TestWebSocketDeadlines(t *testing.T) {
 	const (
 		seconds = time.Second
@@ -83,7 +83,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrameThatIsLate sends the first part of a frame with the handshake, and never completes the frame.
+// TestWebSocketFrameThatIsLate sends only the first part of a frame, with the handshake.
 func TestWebSocketFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -113,7 +113,7 @@ func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// halfClosed is a connection with a sending side that can be closed without the client noticing.
+// halfClosed is a connection whose sending side can be closed without the client noticing.
 type halfClosed struct {
 	net.Conn
 	closed *atomic.Bool
@@ -125,7 +125,7 @@ func (c halfClosed) CloseWrite() error {
 }
 
 // TestWebSocketClientThatDoesNotClose sends frames that end the WebSocket, but does not close the connection. The server must continue to
-// read for a while, so that any data that the client still sends does not cause a reset.
+// read for a while, so that data from the client does not cause a reset.
 func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string
@@ -215,8 +215,8 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestWebSocketEndsWithTheServer stops the server while a session is in several states. If the client closes the WebSocket, the session
-// ends without further delay.
+// TestWebSocketEndsWithTheServer stops the server in several states of a session. If the client closes the WebSocket, the session ends
+// without further delay.
 func TestWebSocketEndsWithTheServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",

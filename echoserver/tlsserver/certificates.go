@@ -13,8 +13,8 @@ import (
 const (
 	// certificateWait is how long the server waits for its first certificate, because the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is how often the server reads the files while it waits for its first certificate, and rotationPoll is how often it reads
-	// them afterwards. The kubelet updates the files about once a minute.
+	// certificatePoll is the interval at which the server reads the files while it waits for its first certificate, and rotationPoll is the
+	// interval afterwards. The kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )
@@ -25,25 +25,25 @@ type Metrics struct {
 	Expiry         atomic.Int64 // Unix time
 }
 
-// Certificates holds the HTTPS port's certificate, and reloads it when the files change.
+// Certificates holds the certificate of the HTTPS port, and reloads it when the files change.
 type Certificates struct {
 	settings Settings
 	metrics  *Metrics
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
-	// The following fields are used by only one goroutine.
-	loaded         secretFiles // the files that current was loaded from
+	// Only one goroutine uses the following fields.
+	loaded         secretFiles // the files from which current was loaded
 	failure        failure
-	emptyAuthority bool // whether the last ca.crt was empty, which is reported only once
+	emptyAuthority bool // whether the last ca.crt was empty, so that it is reported only once
 }
 
-// failure describes why the files cannot be used. Its zero value means that there is no failure.
+// failure describes why the files cannot be used, and is zero if they can.
 type failure struct {
 	files secretFiles
 	why   string
 }
 
-// AwaitCertificates waits for the certificate and loads it. Its error names the Secret.
+// AwaitCertificates waits for the certificate and loads it. Its error names the source.
 func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{settings: s, metrics: metrics, log: log}
 	deadline := time.After(certificateWait)
@@ -65,7 +65,7 @@ func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *s
 	}
 }
 
-// source returns a description of where the files come from, for messages.
+// source describes where the files come from.
 func (s *Settings) source() string {
 	if s.Secret != "" {
 		return fmt.Sprintf("Secret %q", s.Secret)
@@ -87,8 +87,7 @@ func (c *Certificates) Follow(ctx context.Context) {
 	}
 }
 
-// Rotate loads the files if they have changed. If the new files cannot be used, it keeps the last certificate, and counts and logs the
-// failure once.
+// Rotate loads the files if they have changed. If they cannot be used, it keeps the last certificate, and counts and logs the failure once.
 func (c *Certificates) Rotate() {
 	last := c.current.Load()
 	files, err := c.load()
@@ -107,7 +106,7 @@ func (c *Certificates) Rotate() {
 	}
 }
 
-// load reads the files and, if they have changed, starts to use them.
+// load reads the files, and uses them if they have changed.
 func (c *Certificates) load() (secretFiles, error) {
 	files, err := c.settings.read()
 	if err != nil {
@@ -127,8 +126,8 @@ func (c *Certificates) load() (secretFiles, error) {
 	return files, nil
 }
 
-// replaceEmptyAuthority handles an empty ca.crt, which some issuers write: it uses the last ca.crt, or at startup, no ca.crt. Clients that
-// do not have to present a certificate are not affected.
+// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last ca.crt or, at startup, with none, unless clients
+// must present a certificate.
 func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
 		c.settings.ClientCertificate == ClientCertificateRequest

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAwaitCertificates_endsWithTheServer sends SIGTERM to a server that still waits for its certificate.
+// TestAwaitCertificates_endsWithTheServer stops a server that still waits for its certificate.
 func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
@@ -27,8 +27,8 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	})
 }
 
-// TestCertificates_rotations replaces the files with valid and invalid content. With invalid content, the last certificate must stay in
-// use, and the failure must be counted and logged once.
+// TestCertificates_rotations replaces the files. If they are invalid, the last certificate must stay in use, and the failure must be
+// counted and logged once.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
@@ -81,8 +81,8 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestCertificates_emptyAuthority starts with an empty ca.crt that becomes valid later. The server must serve and rotate the certificate
-// throughout, and must log and count an empty ca.crt only once each time ca.crt becomes empty.
+// TestCertificates_emptyAuthority starts with an empty ca.crt that becomes valid later. Throughout, the server must serve and rotate the
+// certificate. Each time ca.crt becomes empty, it must log and count this only once.
 func TestCertificates_emptyAuthority(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

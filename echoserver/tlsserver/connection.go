@@ -13,7 +13,7 @@ import (
 )
 
 // Connection is a TLS connection that net/http treats as a plain connection, because it is not a *tls.Conn and has no ConnectionState
-// method. Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface, as it does on plain connections.
+// method. Therefore, net/http needs no TLS configuration, and recognizes HTTP/2 by its preface.
 type Connection struct {
 	net.Conn  // the *tls.Conn
 	transport *transport
@@ -51,7 +51,7 @@ func (c *Connection) runHandshake(secure *tls.Conn) error {
 	return nil
 }
 
-// verify returns the certificate chains from a client's certificate to the authority, if there are any.
+// verify returns the certificate chains, if any, from a client's certificate to the authority.
 func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certificate {
 	if len(peer) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (c *Connection) NetConn() net.Conn { return c.transport.Conn }
 // Port returns the port on which the connection was accepted.
 func (c *Connection) Port() string { return c.port }
 
-// Of returns the TLS connection that a request was received on, or nil if the request was sent without TLS.
+// Of returns a request's TLS connection, or nil without TLS.
 func Of(r *http.Request) *Connection {
 	c := connection.Of(r)
 	if c == nil {
@@ -113,7 +113,7 @@ func Of(r *http.Request) *Connection {
 }
 
 // State returns the TLS state of a request's connection, or nil without TLS. VerifiedChains is empty unless the authority verifies the
-// client.
+// client's certificate.
 func State(r *http.Request) *tls.ConnectionState {
 	secure := Of(r)
 	if secure == nil {

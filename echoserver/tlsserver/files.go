@@ -13,20 +13,19 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// These constants are the names of the files in the directory. Each file is a key in the Secret.
+// These constants are the names of the files in the directory, which are keys in the Secret.
 const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	authorityFile   = "ca.crt"
 )
 
-// secretFile is the content of a file. Its zero value means that the file does not exist.
 type secretFile struct {
 	content string
 	exists  bool
 }
 
-// secretFiles is comparable, so that a change to any of the files can be detected.
+// secretFiles is comparable, so that changes can be detected.
 type secretFiles struct {
 	certificate, key, authority secretFile
 }
@@ -38,8 +37,8 @@ type certificatePair struct {
 	expiry    time.Time      // when the certificate expires
 }
 
-// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a single read
-// during a rotation could mix files from two pairs.
+// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a read during a
+// rotation could mix files from two pairs.
 func (s *Settings) read() (files secretFiles, err error) {
 	for range 3 {
 		previous := files
@@ -65,7 +64,7 @@ func (s *Settings) readOnce() (files secretFiles, err error) {
 	return files, nil
 }
 
-// pair returns the configuration for the files, or an error that describes the problem with the files.
+// pair returns the configuration for the files, or an error that describes why they cannot be used.
 func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	certificate, err := parsePair(files)
 	if err != nil {
@@ -86,12 +85,12 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	}
 	config.VerifyPeerCertificate = func(chain [][]byte, _ [][]*x509.Certificate) error {
 		if len(chain) > maxPeerCertificates {
-			return fmt.Errorf("the client has sent %d certificates, more than %d", len(chain), maxPeerCertificates)
+			return fmt.Errorf("the client has sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
 		}
 		return nil
 	}
 	switch s.ClientCertificate {
-	case ClientCertificateRequest: // no ClientCAs, because many clients would then withhold certificates from other authorities
+	case ClientCertificateRequest: // no ClientCAs, because many clients would withhold certificates from other authorities
 		config.ClientAuth = tls.RequestClientCert
 	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
@@ -111,8 +110,7 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
 }
 
-// parseAuthority returns the certificates that are used to verify clients. It never returns a nil pool, because that would mean the
-// system's certificates.
+// parseAuthority returns the certificates that verify clients. It never returns a nil pool, which would mean the system's certificates.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
@@ -130,7 +128,7 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 // maxNames is the maximum total number of names and extensions in a client's certificates.
 const maxNames = 200
 
-// rejectManyNames rejects client certificates with too many names, because these would use a lot of memory while the connection is open.
+// rejectManyNames rejects client certificates with too many names, which would use a lot of memory while the connection is open.
 func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {
@@ -138,7 +136,7 @@ func rejectManyNames(state tls.ConnectionState) error {
 			len(each.Issuer.Names) + len(each.Extensions)
 	}
 	if names > maxNames {
-		return fmt.Errorf("the certificate of the client has more than %d names and extensions", maxNames)
+		return fmt.Errorf("the client's certificates have more than %d names and extensions", maxNames)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestSettings_pair checks the errors about files that cannot be used.
+// TestSettings_pair checks the errors for files that cannot be used.
 func TestSettings_pair(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	// LimitHandshakes is the reason that metrics report when a handshake ends to make room for another one.
+	// LimitHandshakes is the reason that metrics report for handshakes that the server ends to make room for others.
 	LimitHandshakes = "handshakes"
-	// maxHandshakes is the maximum number of handshakes in progress. A handshake begins when the first data arrives.
+	// maxHandshakes is the maximum number of handshakes in progress, which begin when the first data arrives.
 	maxHandshakes = 256
 	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake, including the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps the chain in memory, which uses several
-	// KiB for each certificate.
+	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps several KiB for each certificate in
+	// memory.
 	maxPeerCertificates = 8
-	// closeTimeout is how long closing a connection may wait for a client that does not read.
+	// closeTimeout is how long Close may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
 )
 
 var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 
-// transport is the underlying connection that carries TLS data. It limits the size of the handshake and the time that closing the
-// connection takes.
+// transport is the connection that carries TLS data. It limits the size of the handshake, and how long Close takes.
 type transport struct {
 	net.Conn
-	handshakes *connection.EvictingSet // the handshakes in progress; most take milliseconds, and slow ones are ended to make room for new ones
+	handshakes *connection.EvictingSet // the handshakes in progress; most take milliseconds, and the oldest ends to make room for a new one
 	received   int                     // the number of handshake bytes received
 	complete   bool                    // whether the handshake is complete
 	closing    atomic.Bool
@@ -50,8 +49,8 @@ func (t *transport) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline implements net.Conn. It shortens the deadline for the last record that tls.Conn sends. tls.Conn allows five seconds, and
-// http.Server.Shutdown could not close any other connection during that time.
+// SetWriteDeadline implements net.Conn. It shortens the five-second deadline for the last record that tls.Conn sends, because
+// http.Server.Shutdown could not close other connections meanwhile.
 func (t *transport) SetWriteDeadline(deadline time.Time) error {
 	if soon := time.Now().Add(closeTimeout); t.closing.Load() && deadline.After(soon) {
 		deadline = soon

@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// tlsListener accepts connections that use the current certificate. The handshake takes place in the first Read, because a handshake in
-// Accept would delay other connections.
+// tlsListener accepts connections that use the current certificate. A handshake in Accept would delay other connections, so it takes place
+// in the first Read.
 type tlsListener struct {
 	net.Listener
 	port         string
@@ -17,9 +17,9 @@ type tlsListener struct {
 	reporter     *rejections.Reporter
 }
 
-// NewListener returns a TLS listener that reports handshakes that fail or exceed the limit.
+// NewListener returns a TLS listener that reports failed handshakes, and counts those that exceed the limit.
 func NewListener(listener net.Listener, certificates *Certificates, reporter *rejections.Reporter) net.Listener {
-	_, port, _ := net.SplitHostPort(listener.Addr().String()) // the port is empty if this is not a TCP listener
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty if this is not a TCP listener
 	return &tlsListener{Listener: listener, port: port, certificates: certificates, reporter: reporter,
 		handshakes: &connection.EvictingSet{Limit: maxHandshakes, Evicted: func() { reporter.Count(LimitHandshakes) }}}
 }

@@ -8,12 +8,11 @@ import (
 
 // These constants are the values of the tls-client-certificate setting.
 const (
-	ClientCertificateNone    = "None"    // clients are not asked for a certificate
+	ClientCertificateNone    = "None"    // the server does not request a certificate
 	ClientCertificateRequest = "Request" // clients may present any certificate; the response shows whether the authority verifies it
 	ClientCertificateRequire = "Require" // clients must present a certificate that the authority verifies
 )
 
-// Settings contains the settings for HTTPS.
 type Settings struct {
 	Address           string // empty means no HTTPS
 	Folder            string
@@ -34,8 +33,7 @@ func ParseVersion(text string) (uint16, error) {
 	return 0, fmt.Errorf("%q is not VersionTLS12 or VersionTLS13", text)
 }
 
-// ParseCiphers parses the names of cipher suites. It also accepts insecure cipher suites, because a user who names one has a client that
-// needs it.
+// ParseCiphers parses the names of cipher suites, including insecure ones, because a user who names one has a client that needs it.
 func ParseCiphers(text string) ([]uint16, error) {
 	known := map[string]uint16{}
 	var recommended []string

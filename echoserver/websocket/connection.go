@@ -14,7 +14,7 @@ import (
 const (
 	// messageTimeout is the time limit for sending a message.
 	messageTimeout = 2 * time.Minute
-	// closeTimeout is how long the server waits for a client to close a WebSocket and, when the server stops, for data in transit.
+	// closeTimeout is how long the server waits for a client to close a WebSocket, and for data in transit when the server stops.
 	closeTimeout = 5 * time.Second
 )
 
@@ -22,14 +22,14 @@ const (
 type sessionConnection struct {
 	*connection.Connection
 	idle    *time.Timer // runs while no frame is in progress
-	stall   *time.Timer // restarts with each byte received in an incomplete frame or message
-	message *time.Timer // runs from the first frame of an incomplete message
+	stall   *time.Timer // restarts whenever part of a frame is received
+	message *time.Timer // runs from the first frame of a message to the last
 	early   bool        // whether part of a frame was received before the connection was hijacked
 	failed  atomic.Bool // whether to discard further data from the client (RFC 6455, 7.1.7)
 	ends    sync.Once
 }
 
-// startTimers starts the timers. A timer calls idle if no frame begins within IdleTimeout, or late if a message takes too long.
+// startTimers makes a timer call idle if no frame begins within IdleTimeout, or late if a message takes too long.
 func (c *sessionConnection) startTimers(idle, late func()) {
 	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
 	c.stall = time.AfterFunc(exchange.StallTimeout, late)
@@ -40,7 +40,6 @@ func (c *sessionConnection) startTimers(idle, late func()) {
 	}
 }
 
-// stopTimers stops all timers. It is called when the WebSocket has ended.
 func (c *sessionConnection) stopTimers() {
 	c.idle.Stop()
 	c.stall.Stop()
@@ -53,8 +52,8 @@ func (c *sessionConnection) messageReceived() {
 	c.awaitFrame()
 }
 
-// awaitFrame must be called after each received frame. If part of the next frame arrived with that frame, the connection still counts as
-// idle. In the middle of a message, the timer for the whole message continues.
+// awaitFrame must be called after each received frame. The connection counts as idle even if part of the next frame has arrived. In the
+// middle of a message, the timer for the message continues.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)
@@ -76,16 +75,16 @@ func (c *sessionConnection) Read(p []byte) (int, error) {
 		c.partReceived()
 	}
 	if err != nil {
-		err = net.ErrClosed // the library would interpret io.EOF as the end of a message
+		err = net.ErrClosed // the library would mistake io.EOF for the end of a message
 	}
 	return n, err
 }
 
-// end makes reads and writes fail after closeTimeout. Only the first call has an effect and returns true.
+// end makes reads and writes fail after closeTimeout. Only the first call has this effect, and returns true.
 func (c *sessionConnection) end() (first bool) {
 	c.ends.Do(func() {
 		first = true
-		_ = c.SetDeadline(time.Now().Add(closeTimeout)) // if this fails, reading and writing fail, too
+		_ = c.SetDeadline(time.Now().Add(closeTimeout)) // if this fails, so do reading and writing
 	})
 	return first
 }
@@ -95,7 +94,7 @@ func (c *sessionConnection) end() (first bool) {
 func (c *sessionConnection) Close() error {
 	c.end()
 	if c.CloseWrite() == nil {
-		_, _ = io.Copy(io.Discard, c.Conn) // the connection is closed afterwards
+		_, _ = io.Copy(io.Discard, c.Conn) // the connection is closed next
 	}
 	return c.Connection.Close()
 }

@@ -24,12 +24,12 @@ type Handler struct {
 	Rejected func(reason string)                     // counts a message that was rejected because of a limit
 	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
 	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, even if its handshake is invalid
-	// First returns the first message to send, if the handshake requests one, or nil otherwise. It reserves memory for the message, and
-	// returns the number of reserved bytes. It returns false if it rejected the handshake.
+	// First returns the first message to send, if the handshake requests one, and the number of bytes that it reserved for the message. It
+	// returns false if it rejected the handshake.
 	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
-// Serve echoes the messages of a WebSocket. It responds to requests that are not handshakes with the page.
+// Serve echoes the messages of a WebSocket. If a request is not a handshake, it responds with the page.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !exchange.Gets(e, r, "a WebSocket") {
 		return
@@ -48,7 +48,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !ok {
 		return
 	}
-	h.Sessions.Add(1) // must be called before the connection is hijacked
+	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for it
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: connection.Of(r)}
 	socket, err := accept(e, r, subprotocol, connection)
@@ -66,11 +66,11 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// accept responds to a valid handshake. It accepts any origin, because a client receives only data that the client sent or that proxies
-// added. In addition, gateways change the Host header, so that the library could not compare it with the origin. accept disables
-// compression, because compression would use memory outside the budget.
+// accept responds to a valid handshake. It accepts any origin, because a client receives only data that it sent or that proxies added, and
+// because gateways can change the Host header, with which the library would compare the origin. It disables compression, which would use
+// memory outside the budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the other headers have no meaning in a handshake response
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
 		return name != proof.ResponseHeader && name != "X-Echo-Applied"
 	})
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
@@ -90,7 +90,7 @@ func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessio
 	return socket, nil
 }
 
-// upgrade is the response writer for a handshake. The library uses it to hijack the connection.
+// upgrade is the response writer with which the library hijacks a connection.
 type upgrade struct {
 	*exchange.Exchange
 	connection *sessionConnection

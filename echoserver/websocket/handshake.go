@@ -13,33 +13,32 @@ import (
 
 const version = "13"
 
-// isHandshake reports whether a request asks to upgrade the connection to a WebSocket. HTTP/1.0, HTTP/2 and HEAD requests cannot do so.
+// isHandshake reports whether a request asks to upgrade the connection to a WebSocket, which HTTP/1.0, HTTP/2, and HEAD requests cannot do.
 func isHandshake(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
 		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
-// checkHandshake returns the first subprotocol that a WebSocket request offers, or "" if it offers none. If the request is not valid, it
-// returns the status and the reason for the rejection (RFC 6455, 4.2). The library makes fewer checks, and its reasons do not name the
-// header.
+// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, it returns the status
+// and the reason for the rejection (RFC 6455, 4.2). The library makes fewer checks, and does not name the header in its reasons.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {
 	case !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"):
-		err = errors.New("the header Connection of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
+		err = errors.New("the Connection header of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
 	case r.ContentLength != 0:
 		err = errors.New("a WebSocket handshake must not have a body")
 	case !isNonce(r.Header["Sec-Websocket-Key"]):
-		err = errors.New("the header Sec-WebSocket-Key must be 16 bytes in base64")
+		err = errors.New("the Sec-WebSocket-Key header must be 16 bytes in base64")
 	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != version:
-		return "", http.StatusUpgradeRequired, errors.New("the header Sec-WebSocket-Version must be " + version)
+		return "", http.StatusUpgradeRequired, errors.New("the Sec-WebSocket-Version header must be " + version)
 	case !isToken:
-		err = errors.New("the header Sec-WebSocket-Protocol must be a list of tokens")
+		err = errors.New("the Sec-WebSocket-Protocol header must be a list of tokens")
 	}
 	return subprotocol, http.StatusBadRequest, err
 }
 
-// isNonce reports whether Sec-WebSocket-Key has exactly one value and that value is valid.
+// isNonce reports whether Sec-WebSocket-Key has exactly one value, and the value is valid.
 func isNonce(values []string) bool {
 	if len(values) != 1 {
 		return false
@@ -48,8 +47,7 @@ func isNonce(values []string) bool {
 	return err == nil && len(decoded) == 16
 }
 
-// firstElement returns the first element of a list, and whether the element is a token (RFC 9110, 5.6). For an empty list, it returns ""
-// and true.
+// firstElement returns the first element of a list, and whether it is a token (RFC 9110, 5.6). For an empty list, it returns "" and true.
 func firstElement(values []string) (string, bool) {
 	for _, value := range values {
 		for element := range strings.SplitSeq(value, ",") {

@@ -12,23 +12,20 @@ const (
 	LimitMessage = "websocket_message"
 	// maxMessage is the maximum size of a WebSocket message, in bytes.
 	maxMessage = 1 << 20
-	// firstChunk is the size of the first chunk of a message, and maxChunk is the size of the largest chunk. Each chunk is twice as large as
-	// the previous one, up to maxChunk.
+	// firstChunk is the size of a message's first chunk. Each chunk is twice as large as the previous one, up to maxChunk.
 	firstChunk = 4 << 10
 	maxChunk   = 64 << 10
 )
 
-var errMessageMemory = errors.New("the server has used up its memory budget, try again later")
+var errMessageMemory = errors.New("the server has used up its memory budget; try again later")
 
-// message is a message that is being received. It consists of chunks, which use little more memory than the received data needs, because a
-// client can announce more data than it sends.
+// message consists of chunks, which use little more memory than the received data, because a client can announce more data than it sends.
 type message struct {
 	exchange *exchange.Exchange // reserves and releases the memory
-	chunks   [][]byte           // at least one chunk when the message is complete
+	chunks   [][]byte           // at least one if the message is complete
 	reserved int64
 }
 
-// receive reads the whole message.
 func (m *message) receive(reader io.Reader) error {
 	for size := firstChunk; ; size = min(2*size, maxChunk) {
 		if !m.exchange.Acquire(int64(size)) {
@@ -49,5 +46,4 @@ func (m *message) receive(reader io.Reader) error {
 	}
 }
 
-// release releases the memory for the message.
 func (m *message) release() { m.exchange.Release(m.reserved) }

@@ -10,16 +10,16 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// session echoes the messages of a WebSocket. A single goroutine reads and writes. Timers, and the server when it stops, can close the
-// WebSocket from other goroutines.
+// session echoes the messages of a WebSocket. One goroutine reads and writes. Timers, and the server when it stops, close the WebSocket
+// from other goroutines.
 type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
 	connection *sessionConnection
-	first      *message // sent before any message is received; nil if there is none
+	first      *message // sent before any message is received, unless it is nil
 }
 
-// run echoes messages until the WebSocket has ended. It returns the limit that ended the WebSocket, or "" if no limit did.
+// run echoes messages until the WebSocket has ended. It returns the limit that ended it, or "" if none did.
 func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {
@@ -48,7 +48,6 @@ func (s *session) run(ending <-chan struct{}) (limit string) {
 	return limit
 }
 
-// sendFirst sends the first message, if there is one.
 func (s *session) sendFirst() error {
 	if s.first == nil {
 		return nil
@@ -99,13 +98,13 @@ func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 
 // close sends a close frame, and waits until the WebSocket has ended. Only the first call has an effect.
 func (s *session) close(code websocket.StatusCode, reason string) {
-	s.connection.end() // necessary because the library waits for some events without a time limit
+	s.connection.end() // because the library waits for some events without a time limit
 	_ = s.socket.Close(code, reason)
 }
 
-// closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, or "" if no limit was
-// reached. The library has already sent a close frame if the client closed the WebSocket, if a message was too long, or for most kinds of
-// invalid frames.
+// closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, if any. The code and
+// the reason have no effect if the library has already sent a close frame: if the client closed the WebSocket, if a message was too long,
+// or for most kinds of invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

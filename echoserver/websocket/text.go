@@ -10,7 +10,7 @@ import (
 
 var errNotUTF8 = errors.New("a text message must be UTF-8")
 
-// utf8Reader reads text, and fails as soon as the text cannot be valid UTF-8 (RFC 6455, 8.1).
+// utf8Reader fails as soon as the text cannot be valid UTF-8 (RFC 6455, 8.1).
 type utf8Reader struct {
 	reader io.Reader
 	text   utf8Stream
@@ -31,11 +31,11 @@ func (r *utf8Reader) Read(p []byte) (int, error) {
 
 // utf8Stream checks text that arrives in parts.
 type utf8Stream struct {
-	partial [utf8.UTFMax]byte // the first bytes of a character that the last part did not complete
+	partial [utf8.UTFMax]byte // the beginning of a character that the last part did not complete
 	size    int
 }
 
-// add adds a part to the text, and reports whether the text can still be valid UTF-8.
+// add adds a part, and reports whether the text can still be valid UTF-8.
 func (s *utf8Stream) add(part []byte) bool {
 	for s.size > 0 && len(part) > 0 {
 		s.partial[s.size] = part[0]
@@ -56,5 +56,5 @@ func (s *utf8Stream) add(part []byte) bool {
 	return utf8.Valid(whole)
 }
 
-// complete reports whether the text does not end with an incomplete character.
+// complete reports whether the last character is complete.
 func (s *utf8Stream) complete() bool { return s.size == 0 }
