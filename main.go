@@ -76,7 +76,6 @@ func newRoot(getenv func(string) string) *cobra.Command {
 	return root
 }
 
-// newWatch returns the command that prints changes to objects.
 func newWatch() *cobra.Command {
 	options := watch.Options{}
 	command := &cobra.Command{
@@ -108,7 +107,6 @@ func runWatch(c *cobra.Command, options watch.Options) error {
 	return watch.Run(ctx, cluster, options, c.OutOrStdout(), c.ErrOrStderr())
 }
 
-// newCRD returns the command that prints the CustomResourceDefinition.
 func newCRD() *cobra.Command {
 	return &cobra.Command{
 		Use:   "crd",
@@ -118,7 +116,6 @@ func newCRD() *cobra.Command {
 	}
 }
 
-// newVersion returns the command that prints the version.
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -159,7 +156,6 @@ func write(c *cobra.Command, text string) error {
 	return err
 }
 
-// noArguments rejects arguments.
 func noArguments(c *cobra.Command, arguments []string) error {
 	if err := cobra.NoArgs(c, arguments); err != nil {
 		return &commandline.UsageError{Err: err}

@@ -15,7 +15,7 @@ import (
 
 // Command is the command line for programs that examine paths.
 type Command struct {
-	// OwnService is the URL of the Echo's Service, which is queried once if nothing else responds. The URL may be empty.
+	// OwnService is the URL of the Echo's Service, which is queried once if the main URL is silent. It may be empty.
 	OwnService string
 
 	address, direct, name, source, groups, ca, output string
@@ -28,7 +28,7 @@ type Command struct {
 func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
 	flags.StringVar(&c.address, "address", "",
-		"the `ADDRESS` to which requests are sent, with or without a port, instead of the address from DNS")
+		"the `ADDRESS` to which requests are sent, with an optional port, instead of the address from DNS")
 	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several addresses")
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
@@ -38,8 +38,8 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
 		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
-	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that ask for one")
-	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM; by default the file that --cert names")
+	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that request one")
+	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM, unless the --cert file contains it")
 	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")

@@ -26,8 +26,7 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// parseGroups returns nil for an empty string. It rejects a list that consists only of commas, because such a list does not mean all
-// groups.
+// parseGroups returns nil for an empty string. It rejects a list of only commas, which would otherwise mean all default groups.
 func parseGroups(text string) ([]string, error) {
 	var groups []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -36,12 +35,12 @@ func parseGroups(text string) ([]string, error) {
 		}
 	}
 	if strings.TrimSpace(text) != "" && groups == nil {
-		return nil, fmt.Errorf("--groups: %q names no group: leave it empty for all groups that are examined by default", text)
+		return nil, fmt.Errorf("--groups: %q names no group: omit --groups to examine the default groups", text)
 	}
 	return groups, nil
 }
 
-// parseName rejects a name that no Echo can have, because no response could prove that it comes from such an Echo.
+// parseName rejects a name that no Echo can have.
 func parseName(text string) (proof.Echo, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -66,8 +65,7 @@ func parseSource(text string) (netip.Addr, error) {
 	return source.Unmap(), nil
 }
 
-// readAuthorities returns the certificates in a file. It rejects a file that contains anything else, because any other content would be
-// ignored.
+// readAuthorities returns the certificates in a file. It rejects incomplete PEM blocks, which would otherwise be ignored.
 func readAuthorities(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

@@ -57,7 +57,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 	return headers, nil
 }
 
-// readCertificate returns the client certificate, or nil if no flag names one.
+// readCertificate returns the client certificate, if a flag names one.
 func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	switch {
 	case c.certificate == "" && c.key == "":
@@ -72,7 +72,7 @@ func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// parseHeader parses "Name: value". The caller prefixes the error with the name of the header.
+// parseHeader parses "Name: value". The caller prefixes the error with the header's position.
 func parseHeader(text string) (Header, error) {
 	name, value, _ := strings.Cut(text, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)

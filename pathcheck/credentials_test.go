@@ -102,7 +102,7 @@ func TestRun_directHasNoHeaders(t *testing.T) {
 	}
 }
 
-// certificateFiles writes a certificate and its key to files, and returns their names.
+// certificateFiles writes a certificate and its key to files.
 func certificateFiles(t *testing.T) (certificate *x509.Certificate, file, key string) {
 	t.Helper()
 	certificate, private := pathtest.SelfSigned(t, "client.example", time.Now().Add(time.Hour))

@@ -11,7 +11,7 @@ import (
 // Expectation is a value that a fact must have.
 type Expectation struct {
 	Name string `json:"name"`
-	Want string `json:"want"` // a value, or >= or <= followed by a number such as 14 or 10Mi or a time such as 50ms
+	Want string `json:"want"` // a value such as kept, or a bound such as >=14, <=10Mi or <=50ms
 }
 
 // Result is the result of comparing an expectation with the facts.
@@ -55,7 +55,7 @@ type quantity struct {
 	isTime bool
 }
 
-// parseQuantity parses a number of bytes, days or other units, such as 14, 512Ki or 10Mi, or a time such as 50ms.
+// parseQuantity parses a number such as 14 or 10Mi, or a time such as 50ms.
 func parseQuantity(text string) (quantity, error) {
 	number, factor := strings.TrimSpace(text), int64(1)
 	for suffix, each := range map[string]int64{"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30} {
@@ -64,7 +64,7 @@ func parseQuantity(text string) (quantity, error) {
 			break
 		}
 	}
-	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // the product with the unit still fits into 64 bits
+	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // 33 bits, so that the product with the unit fits into 64
 		return quantity{value: value * factor}, nil
 	}
 	if d, err := time.ParseDuration(number); err == nil && factor == 1 {

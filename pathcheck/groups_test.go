@@ -32,7 +32,7 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
-// TestFactTable_hasOnlyFactsOfReports checks that the function of a group reports each fact in the table.
+// TestFactTable_hasOnlyFactsOfReports checks that the groups report every fact in the table.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder
 	for _, room := range []string{"requests", "responses"} {
@@ -57,7 +57,7 @@ func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	}
 }
 
-// TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field in the CustomResourceDefinition that selects them.
+// TestGroupNames_areAcceptedByTheAPI checks that the groups field of a check accepts all groups.
 func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	const file = "../api/v1/echo_check.go"
 	all, _ := GroupNames()

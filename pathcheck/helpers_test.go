@@ -73,7 +73,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	return first.Address, first.HTTPS
 }
 
-// proxyTo returns a proxy that changes requests only as the given function does.
+// proxyTo returns a proxy that makes only the given change to requests.
 func proxyTo(address string, change func(*httputil.ProxyRequest)) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: address})

@@ -50,8 +50,8 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters examines servers that prove once that they are an Echo, and then respond like other servers. Each group must end after
-// the first response without a proof, once a plain request has confirmed that the Echo no longer responds.
+// TestRun_deserters examines servers that first prove that they are an Echo, and then respond like other servers. Each group must end after
+// at most two responses without a proof, because the second confirms that the Echo no longer responds.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {

@@ -27,7 +27,7 @@ func changesResponses(change func(*http.Response) error) func(string) http.Handl
 	}
 }
 
-// before returns a proxy that first calls a handler, and forwards the request unless the handler reports that it has responded.
+// before returns a proxy that first calls a handler, and forwards the request unless the handler has responded.
 func before(handle func(http.ResponseWriter, *http.Request) bool) func(string) http.Handler {
 	return func(address string) http.Handler {
 		proxy := proxyTo(address, nothing)

@@ -26,7 +26,7 @@ func TestRun_rsaKeyExchange(t *testing.T) {
 	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
 }
 
-// TestRun_directRequestsHaveTheSource checks that requests without the proxies also come from the specified source address.
+// TestRun_directRequestsHaveTheSource checks that requests that bypass the proxies also come from the source address.
 func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy, sources := proxyTo(address, nothing), sync.Map{}
@@ -48,7 +48,7 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 }
 
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
-// request to the URL takes until the deadline.
+// request to the URL lasts until the deadline.
 func TestRun_silence(t *testing.T) {
 	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})

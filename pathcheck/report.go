@@ -13,7 +13,7 @@ import (
 type (
 	// Fact describes an effect of the path on requests or responses.
 	Fact = fact.Fact
-	// NotTested is a group or a fact that could not be examined, or a group that was examined only in part. It includes the reason.
+	// NotTested is a group or a fact that could not be fully examined, with the reason.
 	NotTested = fact.NotTested
 	// Definition is the meaning of a fact.
 	Definition = fact.Definition
@@ -42,7 +42,7 @@ type Report struct {
 	silent pathverdict.Silence // for the verdict if there is a Problem
 }
 
-// From describes where a run was started.
+// From describes where a run started.
 type From struct {
 	Host      string `json:"host,omitempty"`
 	Address   string `json:"address,omitempty"`
@@ -56,8 +56,7 @@ func newReport(o *Options, t *wire.Target) *Report {
 		groups: o.Groups,
 		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
-		r.From.Note = "from a pod: kube-proxy routes requests to the address of one of this cluster's load balancers on a shorter path " +
-			"than requests from outside"
+		r.From.Note = "from a pod: kube-proxy may bypass this cluster's own load balancers"
 	}
 	if o.Echo.Name != "" {
 		r.Echo = o.Echo.Namespace + "/" + o.Echo.Name
@@ -72,7 +71,6 @@ func (r *Report) finish(expectations []Expectation) {
 	}
 }
 
-// fact returns a fact by its name, or nil.
 func (r *Report) fact(name string) *fact.Fact {
 	if i := slices.IndexFunc(r.Facts, func(f fact.Fact) bool { return f.Name == name }); i >= 0 {
 		return &r.Facts[i]

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// maxPinned is the maximum number of expectations in an Echo's check.
+// maxPinned is the maximum number of expectations in a check.
 const maxPinned = 64
 
-// WriteExpect writes a check that expects the path to stay unchanged, for the spec of an Echo. The check contains the facts, and also the
-// groups if the options select groups. Comments in the check list the facts and groups that were not tested.
+// WriteExpect writes YAML for a check that expects the path to stay unchanged. The YAML contains the facts, the selected groups, and
+// comments about everything that was not tested.
 func (r *Report) WriteExpect(w io.Writer) error {
 	pinned := r.pinned()
 	switch {
 	case r.Problem != "":
 		return errors.New("nothing was tested: " + r.Problem)
 	case len(pinned) > maxPinned:
-		return fmt.Errorf("there are %d facts, but a check takes at most %d expectations: examine fewer groups, such as --groups=client,request",
+		return fmt.Errorf("%d facts exceed the maximum of %d expectations per check: examine fewer groups, such as --groups=client,request",
 			len(pinned), maxPinned)
 	}
 	var b strings.Builder
@@ -36,8 +36,8 @@ func (r *Report) WriteExpect(w io.Writer) error {
 	return err
 }
 
-// pinned returns the expectations that the current facts meet. It omits facts that differ between runs, and values that no expectation can
-// have, such as a string from a server that begins with >=.
+// pinned returns the expectations that the current facts meet. It omits facts that differ between runs, and values that are not valid in an
+// expectation, such as a server's string that begins with >=.
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation
 	for _, each := range r.Facts {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRun_retriesByOtherPods sends requests through a path that retries each GET once, on another pod.
+// TestRun_retriesByOtherPods sends requests through a path that retries a failed GET once, on another pod.
 func TestRun_retriesByOtherPods(t *testing.T) {
 	for _, c := range []struct {
 		pods   int

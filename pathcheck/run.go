@@ -20,10 +20,10 @@ type Options struct {
 	URL     string
 	Address string     // replaces the address from DNS if it is not empty
 	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
-	Direct  string     // the URL of the same Echo without the proxies in the path, to compare latencies; may be empty
+	Direct  string     // a URL of the same Echo that bypasses the proxies, to compare latencies; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
-	Groups  []string   // the groups to examine; empty means all except groups that disturb pods or take long
+	Groups  []string   // the groups to examine; empty means all except the opt-in groups
 	CA      []byte     // PEM certificates that are trusted in addition to the browsers' roots
 	Headers []Header   // sent with each request to the URL, for paths that require them; no report contains their values
 	Expect  []Expectation
@@ -73,8 +73,8 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	return report, nil
 }
 
-// newClient returns the client for a run. The client sends headers only to a server with a trusted certificate, because headers may be
-// secrets.
+// newClient returns the client for a run. Over HTTPS, the client sends headers only to a server with a trusted certificate, because headers
+// may be secrets.
 func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 	t.Certificate = o.Certificate
 	if o.Source.IsValid() {

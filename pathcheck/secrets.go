@@ -12,14 +12,14 @@ import (
 
 const (
 	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter secret is hidden only
-	// as a whole word, because it can occur within other words by chance. A string shorter than shortSecret does not count as a secret,
-	// because texts such as 1 or true occur everywhere.
+	// as a whole word, because it can occur within other words by chance. A string shorter than shortSecret is not hidden, because texts
+	// such as 1 or yes occur everywhere.
 	longSecret, shortSecret = 8, 4
 
 	hidden = "[hidden]"
 )
 
-// secrets holds the strings that must not appear in a report, longest first: header values, their parts, and other forms of both.
+// secrets holds the strings that must not appear in a report, longest first: header values, their parts, and the escaped forms of both.
 type secrets []string
 
 func newSecrets(headers []Header) (all secrets) {
@@ -76,7 +76,7 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
-// hideWord hides a word wherever no letter or digit is next to it.
+// hideWord hides a word unless a letter or digit is next to it.
 func hideWord(text, word string) string {
 	var b strings.Builder
 	for {
@@ -104,8 +104,7 @@ func endsInWord(text string) bool {
 	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
 }
 
-// hide removes secrets from a report, regardless of what servers have sent back. It keeps fact values that are short words, because they
-// come from this program.
+// hide removes secrets from a report. It keeps short words in fact values, because they come from this program.
 func (r *Report) hide(s secrets) {
 	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
 	r.Problem = s.hide(r.Problem)

@@ -41,7 +41,7 @@ func revealing(name string) func(string) http.Handler {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case strings.Contains(r.URL.RawQuery, "echo.delay"): // such a request takes a long time
+			case strings.Contains(r.URL.RawQuery, "echo.delay"): // this request would take long
 				http.Redirect(w, r, "/login?token="+url.QueryEscape(r.Header.Get(name)), http.StatusFound)
 			case r.Method == "BREW":
 				w.WriteHeader(http.StatusTeapot)

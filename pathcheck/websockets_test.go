@@ -60,8 +60,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 	}
 }
 
-// TestRun_webSocketsOverHTTP2 examines paths that announce WebSockets over HTTP/2 and paths that do not, and the outcome of such
-// WebSockets.
+// TestRun_webSocketsOverHTTP2 examines paths that do or do not announce WebSockets over HTTP/2.
 func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)
@@ -127,7 +126,7 @@ func serveHTTP2(c net.Conn, r io.Reader, settings []http2.Setting, respond func(
 	}
 	framer := http2.NewFramer(c, r)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	_ = framer.WriteSettings(settings...) // if this fails, the next read fails, too
+	_ = framer.WriteSettings(settings...) // if this fails, so does the next read
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {

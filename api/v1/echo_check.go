@@ -90,7 +90,6 @@ type EchoExpectation struct {
 // CheckResult is the result of a check.
 type CheckResult string
 
-// The results of checks.
 const (
 	// CheckPassed means that the echo servers responded and all expectations were met.
 	CheckPassed CheckResult = "Passed"

@@ -6,18 +6,18 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing is True while a change is being rolled out.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded is True when the Echo needs attention: as soon as a cause that requires action is known, otherwise when pods have
-	// been missing for longer than the progress deadline.
+	// ConditionDegraded is True when a cause that requires action is known, or when pods have been missing for longer than the progress
+	// deadline.
 	ConditionDegraded = "Degraded"
-	// ConditionStalled is True when the Echo cannot become ready until a user acts: immediately if the operator rejects the spec or a name
-	// is taken, and after a minute if the API server keeps rejecting a request. Otherwise, it is absent. kstatus reports an Echo with this
-	// condition as failed.
+	// ConditionStalled is True when the Echo cannot become ready until a user acts. It is set immediately if the operator rejects the spec
+	// or a name is taken, and after a minute if the API server keeps rejecting a request. Otherwise, it is absent. kstatus reports a
+	// stalled Echo as failed.
 	ConditionStalled = "Stalled"
 	// ConditionPathsHealthy is True when all checks have passed. It is present only if there are checks. No other condition depends on it.
 	ConditionPathsHealthy = "PathsHealthy"
 )
 
-// The phases of an Echo. The OpenShift console has an icon for each of them.
+// The phases of an Echo. The OpenShift console has an icon for each.
 const (
 	PhasePending     = "Pending"
 	PhaseUpdating    = "Updating"

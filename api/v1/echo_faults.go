@@ -51,7 +51,6 @@ type EchoFault struct {
 // ConnectionFault specifies how a connection ends.
 type ConnectionFault string
 
-// How a connection ends.
 const (
 	ConnectionReset    ConnectionFault = "Reset"
 	ConnectionTruncate ConnectionFault = "Truncate"

@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TestNamesAreValidAndReserved checks that the API server accepts the names, and that users cannot set them: the schema rejects
-// labels and annotations with the prefix.
+// TestNamesAreValidAndReserved checks that the names are valid and have the prefix that the schema reserves for the operator.
 func TestNamesAreValidAndReserved(t *testing.T) {
 	g := NewWithT(t)
 	for name, value := range map[string]string{

@@ -21,7 +21,7 @@ func (r NormalReason) String() string { return string(r) }
 // EventType implements Reason.
 func (NormalReason) EventType() string { return corev1.EventTypeNormal }
 
-// WarningReason is a reason that usually requires action. A Ready condition with such a reason is reported by a Warning event.
+// WarningReason is a reason that usually requires action. A Warning event reports a Ready condition with a WarningReason.
 type WarningReason string
 
 // String implements Reason.
@@ -44,7 +44,8 @@ const (
 	ReasonPodsNotReady NormalReason = "PodsNotReady"
 	// ReasonProgressDeadlineExceeded means that pods did not become ready within the progress deadline.
 	ReasonProgressDeadlineExceeded WarningReason = "ProgressDeadlineExceeded"
-	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace, or does not set what the quota requires.
+	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace, or omits a request or limit that the quota
+	// requires.
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
 	// ReasonPodsRejected means that the API server rejects the pods, for example because they violate a Pod Security Standard.
 	ReasonPodsRejected WarningReason = "PodsRejected"
@@ -68,13 +69,13 @@ const (
 	// ReasonGatewayAPIMissing means that the cluster does not serve the Gateway API resources that spec.gateway requires, or that the
 	// operator is not permitted to use them.
 	ReasonGatewayAPIMissing WarningReason = "GatewayAPIMissing"
-	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use its routes as specified.
+	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use the Echo's routes as specified.
 	ReasonRouteNotAccepted WarningReason = "RouteNotAccepted"
 	// ReasonAsExpected means that nothing needs attention.
 	ReasonAsExpected NormalReason = "AsExpected"
 	// ReasonInvalidSpec means that the spec cannot be applied until it is edited.
 	ReasonInvalidSpec WarningReason = "InvalidSpec"
-	// ReasonNameConflict means that an object that the Echo does not own already has the name of one of its objects.
+	// ReasonNameConflict means that an object that the Echo does not own already has a name that the Echo needs.
 	ReasonNameConflict WarningReason = "NameConflict"
 	// ReasonForbidden means that the operator lacks a permission, or that admission control rejects its request. The operator retries.
 	ReasonForbidden WarningReason = "Forbidden"
@@ -86,14 +87,14 @@ const (
 	ReasonCheckFailed WarningReason = "CheckFailed"
 	// ReasonCheckUnknown means that a check has no result.
 	ReasonCheckUnknown NormalReason = "CheckUnknown"
-	// ReasonPaused means that the Echo is paused and its objects are not changed.
+	// ReasonPaused means that the Echo is paused.
 	ReasonPaused NormalReason = "Paused"
 	// ReasonDeleting means that the Echo is being deleted.
 	ReasonDeleting NormalReason = "Deleting"
 )
 
-// Event reasons. An Echo that is not ready is reported with EventRolloutStarted or EventNotReady, whatever the reason in its Ready
-// condition. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
+// Event reasons. If an Echo is not ready, the event usually has the reason EventRolloutStarted or EventNotReady, not the Ready condition's
+// reason. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
 // ReasonGatewayAPIMissing.
 const (
 	// EventDeployed reports that the Deployment was created.
@@ -108,7 +109,7 @@ const (
 	EventRolloutStarted NormalReason = "RolloutStarted"
 	// EventNotReady reports that the Echo is not ready, or that the cause has changed.
 	EventNotReady WarningReason = "NotReady"
-	// EventRouteAccepted reports that the Gateways of the Echo use its routes again.
+	// EventRouteAccepted reports that the Gateways use the Echo's routes again.
 	EventRouteAccepted NormalReason = "RouteAccepted"
 	// EventCheckFailed reports that a check failed, or that the cause of its failure has changed.
 	EventCheckFailed WarningReason = "CheckFailed"
@@ -124,9 +125,9 @@ const (
 	EventNodeProblem WarningReason = "NodeProblem"
 	// EventNodeRecovered reports that a node problem has ended.
 	EventNodeRecovered NormalReason = "NodeRecovered"
-	// EventEchoNotFound is recorded on a pod. It reports that the Echo named in the pod's companion label does not exist.
+	// EventEchoNotFound is recorded on a pod whose companion label names an Echo that does not exist.
 	EventEchoNotFound WarningReason = "EchoNotFound"
-	// EventCompanionNotCreated is recorded on a pod. It reports that the pod's companion cannot be created.
+	// EventCompanionNotCreated is recorded on a pod whose companion cannot be created.
 	EventCompanionNotCreated WarningReason = "CompanionNotCreated"
 	// EventNotMonitored reports that the PodMonitor of the Echo cannot be created or changed.
 	EventNotMonitored WarningReason = "NotMonitored"

@@ -87,7 +87,7 @@ func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWarnings lists the reasons that Warning events report. The causes of these events are unlikely to go away without action.
+// TestWarnings lists the reasons that usually require action.
 func TestWarnings(t *testing.T) {
 	want := map[string]bool{
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,

@@ -19,7 +19,6 @@ type EchoServer struct {
 // Controls specifies what requests can change about their own responses.
 type Controls string
 
-// What requests can change about their own responses.
 const (
 	ControlsSafe Controls = "Safe"
 	ControlsFull Controls = "Full"

@@ -36,7 +36,6 @@ type EchoTLS struct {
 // ClientCertificate specifies whether clients must present a certificate.
 type ClientCertificate string
 
-// Whether clients must present a certificate.
 const (
 	ClientCertificateNone    ClientCertificate = "None"
 	ClientCertificateRequest ClientCertificate = "Request"

@@ -246,7 +246,7 @@ type EchoSpec struct {
 // DesiredReplicas returns the number of echo servers to run.
 func (s *EchoSpec) DesiredReplicas() int32 {
 	if s.Replicas == nil {
-		return 1 // the default of the schema, for Echoes that the API server has not stored
+		return 1 // the schema's default, for Echoes that the API server has not stored
 	}
 	return *s.Replicas
 }

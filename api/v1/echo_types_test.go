@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fill sets every exported field of a value, and puts one element in each list and map. Fields added later are therefore also set. Types
-// from other packages stay empty, because their copies are not generated here.
+// fill sets every exported field of a value, and puts one element in each list and map. Types from other packages stay empty, because their
+// DeepCopy methods are not generated here.
 func fill(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -103,8 +103,8 @@ func TestEveryFieldSurvivesJSON(t *testing.T) {
 	g.Expect(again).To(BeComparableTo(echo))
 }
 
-// TestWhatIsNotSetIsNotWritten checks that the JSON of an empty Echo has no optional fields, because an apply configuration built from it
-// would own them. A status always includes its replica counts.
+// TestWhatIsNotSetIsNotWritten checks that the JSON of an empty Echo has no optional fields, because a client that applies the JSON would
+// own the fields. A status always includes its replica counts.
 func TestWhatIsNotSetIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})

@@ -12,11 +12,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
-// healthcheckTimeout is the maximum duration of the healthcheck command.
 const healthcheckTimeout = 2 * time.Second
 
-// healthcheck returns an error with the reason if the server with these settings is not ready. The check is a command because container
-// engines run health checks inside the container, and the image contains no other program.
+// healthcheck returns an error if the server with these settings is not ready. It is part of the server, because container engines run
+// health checks inside the container, and the image contains no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
 	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {
@@ -39,7 +38,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	return nil
 }
 
-// localAddresses returns the addresses at which clients on the same machine can reach a server that listens on an address.
+// localAddresses returns the addresses at which a local client can reach a server that listens on an address.
 func localAddresses(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -51,8 +50,7 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts a connection. If no address accepts a connection, dialAny returns the error for the
-// first address, which is used more often.
+// dialAny connects to the first address that accepts a connection. If none does, dialAny returns the error for the first address.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {

@@ -94,7 +94,6 @@ func TestReadyzResponses(t *testing.T) {
 	}
 }
 
-// TestReadyzTimeout queries a server that does not respond.
 func TestReadyzTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

@@ -32,8 +32,7 @@ func main() {
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
-// exitOn does nothing if there is no error. Otherwise, it prints the error and exits the process with a code. After a request for help or
-// the version, the exit code is 0.
+// exitOn prints an error and exits with a code, unless the error is nil. After a request for help or the version, the code is 0.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:

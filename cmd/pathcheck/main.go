@@ -1,5 +1,5 @@
 // pathcheck determines what the proxies in the path to an Echo, such as an ingress or a gateway, do to requests and responses. It sends
-// requests to a URL that leads to an Echo, and compares each request as it was sent with the request as it was received.
+// requests to a URL that leads to an Echo, and compares each request that it sends with the request that the Echo receives.
 package main
 
 import (
@@ -31,15 +31,15 @@ func main() {
 }
 
 // run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo responds,
-// and 2 for an error. If a verdict is requested, the code is 0 if the verdict can be written.
+// and 2 for an error. With --verdict-file, the code is 0 if the verdict can be written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
 	command.Flags(flags)
 	verdict := flags.String("verdict-file", "",
-		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then always 0")
+		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code then ignores expectations")
 	flags.StringVar(&command.OwnService, "own-service", "",
-		"the `URL` of the Echo's Service, queried once if the main URL gives no response at all; the verdict reports which was silent")
+		"the `URL` of the Echo's Service, queried once if the main URL is silent; the verdict reports which URL was silent")
 	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0

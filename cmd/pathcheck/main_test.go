@@ -65,7 +65,6 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-// TestNoEcho sends a request to a server that is not an Echo.
 func TestNoEcho(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	t.Cleanup(server.Close)

@@ -46,10 +46,10 @@ func Detail(f Fact) Fact {
 	return f
 }
 
-// NotTested is a group or a fact that could not be examined, or a group that was examined only in part. It includes the reason.
+// NotTested is a group or a fact that could not be fully examined, with the reason.
 type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 
-	Unfinished bool `json:"-"` // whether another run may be able to test it
+	Unfinished bool `json:"-"` // another run may be able to test it
 }

@@ -72,7 +72,7 @@ func clientFacts() []Definition {
 	}
 }
 
-// spoofingFacts returns the facts that report whether a client can choose the value of a header. The value is often the client's address.
+// spoofingFacts returns the facts that report whether a client can choose the value of a header.
 func spoofingFacts() (all []Definition) {
 	for _, each := range []struct{ fact, header string }{
 		{"client.spoofable", "X-Forwarded-For"},

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Digest returns a short digest, which distinguishes different values that look the same when they are truncated.
+// Digest returns a short digest, which distinguishes values that look the same after truncation.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:6]

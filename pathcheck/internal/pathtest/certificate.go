@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// SelfSigned returns a self-signed certificate and its key.
 func SelfSigned(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Silent returns a URL at which connections get no response, as if a NetworkPolicy dropped the packets: the server accepts no connections,
-// and its queue is full.
+// Silent returns a URL that does not respond to connections, as if a NetworkPolicy dropped the packets. The server's queue of connections
+// is full.
 func Silent(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)

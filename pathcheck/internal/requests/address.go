@@ -21,7 +21,7 @@ type addressHeader struct {
 	fact string // reports whether a client can choose the address in the header
 }
 
-// addressHeaders returns the table of address headers, in about the order in which applications read them.
+// addressHeaders returns the table of address headers, roughly in the order in which applications read them.
 func addressHeaders() []addressHeader {
 	return []addressHeader{
 		{"X-Forwarded-For", "client.spoofable"},
@@ -103,8 +103,8 @@ func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	return names[:min(len(names), maxOthers)]
 }
 
-// isOfClients reports whether a header can describe a client, and whether pathcheck can send the header, because a server chooses its name.
-// It excludes headers that describe servers, because such headers can also contain the client's address.
+// isOfClients reports whether a header can describe a client. It excludes headers that describe servers, which can also contain the
+// client's address, and names that pathcheck cannot send.
 func isOfClients(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
 		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")
@@ -118,7 +118,7 @@ func reportedAddresses(header string, e *wire.Description) (addresses []netip.Ad
 	return addresses
 }
 
-// addressesIn returns the addresses in an element of a header. The addresses may have ports.
+// addressesIn returns the addresses in an element of a header.
 func addressesIn(element string) (addresses []netip.Addr) {
 	for part := range strings.FieldsFuncSeq(element, func(r rune) bool { return strings.ContainsRune(" ;=\"", r) }) {
 		addresses = append(addresses, parseAddress(part)...)
@@ -126,8 +126,8 @@ func addressesIn(element string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// parseAddress parses an address with an optional port. CloudFront omits the brackets around an IPv6 address with a port, so such a text
-// can be read in two ways.
+// parseAddress parses an address with an optional port. CloudFront omits the brackets around an IPv6 address with a port, so the result can
+// be two addresses.
 func parseAddress(text string) (addresses []netip.Addr) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return []netip.Addr{at.Addr().Unmap().WithZone("")}

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody bytes. For larger bodies,
-	// the Echo sends only the digest.
+	// largestBody is the size of the largest body that is sent. The Echo describes bodies of up to describedBody bytes, and sends only a
+	// digest of larger bodies.
 	largestBody, describedBody = 16 << 20, 8 << 20
-	// pause is how long a request or a response is interrupted to determine whether the part before the pause arrives in the meantime.
+	// pause is how long a request is interrupted, so that its first part can arrive before the rest is sent.
 	pause = 1500 * time.Millisecond
 )
 
-// ExamineBody examines what happens to request bodies and to range requests.
+// ExamineBody examines request bodies and range requests.
 func ExamineBody(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange, examineBodyLimit)
 }
@@ -81,8 +81,7 @@ func decideChunks(sent int, o run.Outcome) fact.Fact {
 	return fact.New(name, fact.Kept, text, text)
 }
 
-// examineRequestBuffer interrupts the transmission of a body, and uses the Echo's clock to determine whether the header arrived in the
-// meantime.
+// examineRequestBuffer pauses while it sends a body, and uses the Echo's clock to determine whether the header arrived during the pause.
 func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	offset, err := clock(ctx, g)
 	if err != nil {
@@ -105,8 +104,8 @@ func examineRequestBuffer(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// clock returns a lower bound on how far the Echo's clock is ahead of the local clock. It relies on the fact that the Echo receives a
-// request before the client receives the response.
+// clock returns a lower bound on how far the Echo's clock is ahead of the local clock. The bound holds because the Echo receives a request
+// before the client receives the response.
 func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
 	const requests = 3 // the fastest request counts
 	for i := range requests {
@@ -155,7 +154,7 @@ func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent")
 }
 
-// examineExpect announces a body, and sends it when the server asks for it.
+// examineExpect announces a body, and sends it after an interim response or a pause.
 func examineExpect(ctx context.Context, g *run.Group) error {
 	body := wire.Filler(100)
 	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: run.PlainPath,
@@ -215,8 +214,7 @@ func decideExpect(status int, o run.Outcome) fact.Fact {
 	return fact.New(name, "sent by proxy", sent, "the request without Expect")
 }
 
-// examineRange requests a range of a description, for which the Echo does not support ranges. It then requests a range of a body for which
-// the Echo supports ranges.
+// examineRange requests a range of a description, which the Echo does not support, and then a range of a body, which the Echo supports.
 func examineRange(ctx context.Context, g *run.Group) error {
 	const all = "bytes=0-999999"
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})

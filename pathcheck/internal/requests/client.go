@@ -21,7 +21,7 @@ func examineAddress(_ context.Context, g *run.Group) error {
 	return nil
 }
 
-// examineStripping sends a Connection header that lists the headers that proxies add. Proxies remove the headers that Connection lists.
+// examineStripping sends a Connection header that lists the headers that proxies add. Proxies remove the listed headers.
 func examineStripping(ctx context.Context, g *run.Group) error {
 	var added []string
 	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},

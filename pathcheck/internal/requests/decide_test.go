@@ -20,7 +20,7 @@ func came(change func(*wire.Description)) run.Outcome {
 	return run.Outcome{Response: &wire.Response{Status: 200, Description: e, Proven: true, Header: http.Header{}}}
 }
 
-// refused returns the outcome of a request that did not reach the Echo because a proxy in the path responded.
+// refused returns the outcome of a request that a proxy refused.
 func refused(how string) run.Outcome { return run.Outcome{Refusal: how} }
 
 func expectValue(t *testing.T, what string, f fact.Fact, want string) {

@@ -154,7 +154,7 @@ func examineBytes(ctx context.Context, g *run.Group) error {
 	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"})
 }
 
-// examineField sends a header, and adds the fact that describes what happens to it.
+// examineField sends a header, and adds the fact about it.
 func examineField(ctx context.Context, g *run.Group, name string, sent wire.Field) error {
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: []wire.Field{sent}},
 		func(o run.Outcome) fact.Fact { return decideField(name, sent, o) })

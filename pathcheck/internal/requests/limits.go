@@ -12,8 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ladder describes the search for a limit: sizes from small to large, up to and beyond the largest size that an Echo can be configured to
-// accept.
+// ladder describes the search for a limit with increasing sizes.
 type ladder struct {
 	fact, by string
 	sizes    []int
@@ -107,7 +106,7 @@ func climb(ctx context.Context, g *run.Group, l ladder) error {
 	return nil
 }
 
-// decide returns the facts for the largest size that arrived, and the reason why a larger size was refused, if any.
+// decide returns the facts for the largest size that arrived. If a larger size was refused, refusal is the reason.
 func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
 	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineRequest examines what happens to a request without a body.
 func ExamineRequest(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineMethods, examineVersions, examinePaths, examineQuery, examineHost, examineHeaders, examineUnderscores,
 		examineBytes,

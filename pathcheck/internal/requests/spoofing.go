@@ -15,13 +15,13 @@ import (
 // spoofed is an address that no client has (RFC 5737). spoofedHost and spoofedScheme are a host and a scheme that no URL has.
 const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "spoofed"
 
-// spoofing is a header that a client could set as if the client were a proxy.
+// spoofing is a header with which a client could impersonate a proxy.
 type spoofing struct {
 	fact string
 	sent []wire.Field
 }
 
-// spoofings returns the headers to test: all headers in the table, and the other headers in which this path reports the address.
+// spoofings returns the headers to test, including other headers in which this path reports the address.
 func spoofings(others []string) (all []spoofing) {
 	for _, each := range addressHeaders() {
 		value := spoofed
@@ -45,8 +45,7 @@ func spoofings(others []string) (all []spoofing) {
 		spoofing{"client.spoofable.proto", wire.Fields("X-Forwarded-Proto", spoofedScheme)})
 }
 
-// examineSpoofing sends all spoofed headers at once. If the request is refused, it sends each header alone to determine which of them
-// causes the refusal.
+// examineSpoofing sends all spoofed headers at once. If the request is refused, it sends each header alone to find the cause.
 func examineSpoofing(ctx context.Context, g *run.Group) error {
 	plain := g.Known.Plain
 	all := spoofings(otherHeaders(plain.Local.Addr(), plain.Description))
@@ -72,7 +71,7 @@ func examineSpoofing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// matters reports whether most applications read a header, or whether this path sets the header.
+// matters reports whether most applications read a header, or this path sets it.
 func (s *spoofing) matters(plain *wire.Description) bool {
 	most := []string{"client.spoofable", "client.spoofable.forwarded", "client.spoofable.host", "client.spoofable.proto"}
 	return slices.Contains(most, s.fact) || slices.ContainsFunc(s.sent, func(f wire.Field) bool { return plain.Has(f.Name) })

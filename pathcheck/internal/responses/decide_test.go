@@ -122,7 +122,7 @@ func TestDecideEnd(t *testing.T) {
 	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
 }
 
-// refused returns the outcome of a request that did not reach the Echo because a proxy in the path responded.
+// refused returns the outcome of a request that a proxy refused.
 func refused(how string) run.Outcome { return run.Outcome{Refusal: how} }
 
 func expectValue(t *testing.T, what string, f fact.Fact, want string) {

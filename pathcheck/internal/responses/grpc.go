@@ -21,7 +21,6 @@ const (
 	eventInterval = time.Second
 )
 
-// ExamineGRPC makes gRPC calls.
 func ExamineGRPC(ctx context.Context, g *run.Group) error {
 	if g.Base != "" {
 		return run.NotApplicable("the URL has a path, but gRPC calls have no path prefix and could reach another server")
@@ -76,7 +75,7 @@ func decideUnary(a *wire.Response, err error) fact.Fact {
 	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0")
 }
 
-// serverStream makes a gRPC call that returns a stream of responses, and returns the arrival times of the responses.
+// serverStream makes a gRPC call that returns a stream of responses, and returns their arrival times.
 func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
@@ -114,5 +113,5 @@ func decideStream(arrivals []time.Duration) fact.Fact {
 	if len(arrivals) < events {
 		f.Value = fact.No
 	}
-	return fact.New("grpc.stream", f.Value, "a message each second", f.Received)
+	return fact.New("grpc.stream", f.Value, "one message per second", f.Received)
 }

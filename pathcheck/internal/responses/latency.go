@@ -12,11 +12,9 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// latencyRequests is the number of requests in a latency measurement.
 const latencyRequests = 20
 
-// ExamineLatency measures how long responses take through the path. If the options contain a URL that bypasses the proxies, it also
-// measures responses without the proxies.
+// ExamineLatency measures how long responses take through the path and, if there is a direct URL, without the proxies.
 func ExamineLatency(ctx context.Context, g *run.Group) error {
 	took, err := measure(ctx, g.Client)
 	if err != nil {
@@ -30,7 +28,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, because they are for the proxies
+	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, which are for the proxies
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)

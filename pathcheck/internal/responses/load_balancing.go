@@ -12,14 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// separateRequests is the number of requests, each on its own connection, that determine which pods respond. connectionRequests is the
-// number of requests that share one connection.
+// separateRequests is the number of requests on separate connections, and connectionRequests is the number of requests on a shared
+// connection.
 const (
 	separateRequests   = 20
 	connectionRequests = 6
 )
 
-// seen records the pods at which requests arrived, and their connections.
+// seen counts the requests that arrived, by pod and by connection.
 type seen struct {
 	pods, peers map[string]int
 	responses   int

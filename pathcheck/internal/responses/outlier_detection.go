@@ -10,12 +10,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// failures is the number of consecutive failures after which a proxy should stop using a pod, if it ever does. Most proxies stop using a
-// pod after five failures.
+// failures is the number of consecutive failures to cause. Most proxies stop using a pod after five.
 const failures = 10
 
-// ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. Because other clients also need these
-// pods, the group runs only if an option names it.
+// ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. The group is opt-in, because other
+// clients also need these pods.
 func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	if g.Known.Full {
 		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
@@ -27,7 +26,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 		}
 		g.Add(decideRetries("retries.reset", "GET", attempts))
 	} else {
-		g.Skip("retries.reset", "requests cannot make the Echo reset a connection, which requires spec.server.controls: Full")
+		g.Skip("retries.reset", "requests can make the Echo reset connections only with spec.server.controls: Full")
 	}
 	for range failures {
 		if _, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "?echo.status=503"}); err != nil {
@@ -45,7 +44,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	return err
 }
 
-// noMoreResponses adds the fact that the Echo no longer responds. It adds no fact if the group ends because the run is over.
+// noMoreResponses adds the fact that the Echo no longer responds, unless the run is over.
 func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	if run.Over(ctx, err) == nil {
 		g.Add(decideOutlierDetection(nil, nil))
@@ -66,8 +65,8 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 	return all, nil
 }
 
-// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterwards. If after is nil, no
-// pod responds anymore.
+// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterward. If after is nil, no
+// pod responds.
 func decideOutlierDetection(before, after *seen) fact.Fact {
 	const name = "outlierDetection"
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)

@@ -14,7 +14,6 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineResponse examines what happens to responses.
 func ExamineResponse(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineResponseHeaders, examineEvents, examineStatuses, examineCompression, examineEarlyHints, examineCaching)
 }
@@ -74,8 +73,7 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	}
 }
 
-// examineStatuses requests responses with several status codes. Only a few of these codes could cause proxies to stop using a server that
-// often responds with them.
+// examineStatuses requests responses with several status codes. It requests few server errors, so that proxies do not stop using the pods.
 func examineStatuses(ctx context.Context, g *run.Group) error {
 	if reason := run.Controls(g.Known); reason != "" {
 		g.Skip("response.status", reason)
@@ -93,7 +91,7 @@ func examineStatuses(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideStatuses determines the status codes for which the response does not arrive as the Echo sent it.
+// decideStatuses determines which status codes proxies replace.
 func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 	var sent, received, replaced []string
 	for status, o := range outcomes {
@@ -145,7 +143,7 @@ func decideCompression(o run.Outcome) fact.Fact {
 
 func examineEarlyHints(ctx context.Context, g *run.Group) error {
 	if !g.Known.Full {
-		g.Skip("response.earlyHints", "requests cannot make the Echo send a response with status 103, which requires spec.server.controls: Full")
+		g.Skip("response.earlyHints", "requests can make the Echo send status 103 only with spec.server.controls: Full")
 		return nil
 	}
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath + "?echo.early-hints=true"}, decideEarlyHints)

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is the number of lookups for each known pod, and maxLookups is the maximum number of lookups. A lookup is a request that asks one
-// of the Echo's pods how often it has received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
+// lookups is the number of lookups for each known pod, and maxLookups is the maximum number of lookups. A lookup asks a pod how often it
+// has received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
 const lookups, maxLookups = 4, 24
 
 // ExamineRetries makes the Echo respond with 503, and counts how often a proxy sends the request again.
@@ -48,11 +48,10 @@ func countAttempts(ctx context.Context, g *run.Group, method, query string) (int
 	return pods.total(), nil
 }
 
-// podCounts contains the number of times that each pod has received a request, not counting lookups.
+// podCounts counts how often each pod has received a request, without lookups.
 type podCounts map[string]int
 
-// add records how often a pod has received the request according to its response. Only a pod's first response counts, because every lookup
-// is also a request.
+// add records how often a pod has received the request, according to the pod's first response. Later responses also count lookups.
 func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	pod := ""
 	if e != nil {
@@ -67,8 +66,7 @@ func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	c[pod] = attempt
 }
 
-// total returns how often all pods together have received the request. It returns 0 if the total is not known because an unknown pod may
-// also have received the request.
+// total returns how often all pods together have received the request, or 0 if an unknown pod may also have received it.
 func (c podCounts) total() (total int) {
 	for _, each := range c {
 		total += each

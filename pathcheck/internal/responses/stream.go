@@ -65,7 +65,7 @@ func readEvent(r io.Reader) error {
 
 // decideEvents compares the arrival times of events that were sent one second apart.
 func decideEvents(arrivals []time.Duration) fact.Fact {
-	const name, sent = "response.stream", "an event each second"
+	const name, sent = "response.stream", "one event per second"
 	var texts []string
 	for _, each := range arrivals {
 		texts = append(texts, each.Round(100*time.Millisecond).String())
@@ -80,7 +80,7 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	return fact.New(name, "streamed", sent, received)
 }
 
-// readUntil reads pieces until enough pieces have arrived or the deadline passes, and returns the time at which each piece arrived.
+// readUntil reads until enough pieces have arrived or reading fails, and returns when each piece arrived.
 func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < enough {
 		if err := read(body); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineTLS examines the certificate, determines where TLS ends, and determines which TLS settings can be negotiated.
+// ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS ends.
 func ExamineTLS(ctx context.Context, g *run.Group) error {
 	if g.Scheme != "https" {
 		return run.NotApplicable("the URL has no TLS")
@@ -168,8 +168,8 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// decideEnd compares the TLS version that the Echo reports with the version that a client limited to TLS 1.2 negotiated, if that client's
-// handshake succeeded.
+// decideEnd determines whether the Echo reports the TLS version that a client limited to TLS 1.2 negotiated. older is nil if that client
+// got no description.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
 	const name = "tls.ends"
 	switch {

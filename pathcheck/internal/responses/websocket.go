@@ -14,10 +14,9 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// largeMessage is the size of the larger message that is sent over a WebSocket.
+// largeMessage is the size of the larger WebSocket message.
 const largeMessage = 256 << 10
 
-// ExamineWebSocket examines WebSockets.
 func ExamineWebSocket(ctx context.Context, g *run.Group) error {
 	handshake, err := examineUpgrade(ctx, g)
 	if err != nil {
@@ -29,7 +28,7 @@ func ExamineWebSocket(ctx context.Context, g *run.Group) error {
 	return examineExtendedConnect(ctx, g)
 }
 
-// examineUpgrade opens a WebSocket and sends messages. It returns the handshake as the Echo received it, or nil.
+// examineUpgrade opens a WebSocket and sends messages. It returns the handshake that the Echo received, if known.
 func examineUpgrade(ctx context.Context, g *run.Group) (*wire.Description, error) {
 	h := &webSocketHandshake{group: g}
 	connection, failed := h.dial(ctx)
@@ -69,7 +68,7 @@ func examineMessages(ctx context.Context, g *run.Group, c *websocket.Conn, faile
 	return nil
 }
 
-// readHandshake reads the Echo's first message, which the request asked the Echo to send.
+// readHandshake reads the Echo's first message, which describes the handshake.
 func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, error) {
 	c.SetReadLimit(wire.MaxBody)
 	_, data, err := c.Read(ctx)

@@ -19,7 +19,7 @@ type webSocketHandshake struct {
 	err      error          // why there was no response
 }
 
-// dial opens a WebSocket. The library checks the response. The URL has no meaning, because the group knows the address.
+// dial opens a WebSocket. The library checks the response. The URL is a placeholder, because the group knows the address.
 func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
 	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
@@ -57,7 +57,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, nil
 }
 
-// bufferedStream is a stream from which more than the header may already have been read.
+// bufferedStream is a stream whose reader may have buffered data after the header.
 type bufferedStream struct{ *wire.Stream }
 
 // Read implements io.Reader. It replaces io.EOF, which the library would interpret as the end of a message.

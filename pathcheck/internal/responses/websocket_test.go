@@ -28,7 +28,7 @@ func (r *hijackedResponse) Hijack() (c net.Conn, buffered *bufio.ReadWriter, err
 	return r.connection, buffered, err
 }
 
-// sending returns a WebSocket server that ignores what it receives, sends the given frames, and then sends nothing more.
+// sending returns a WebSocket server that sends only the given frames, and ignores what it receives.
 func sending(frames string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hijacked := &hijackedResponse{ResponseWriter: w}
@@ -40,7 +40,7 @@ func sending(frames string) http.Handler {
 		go func() {
 			_, _ = io.WriteString(hijacked.connection, frames) // the client may have closed the connection already
 			if tcp, ok := hijacked.connection.(*net.TCPConn); ok {
-				_ = tcp.CloseWrite() // if this fails, the client fails, too
+				_ = tcp.CloseWrite() // if this fails, so does the client
 			}
 		}()
 		_, _ = io.Copy(io.Discard, hijacked.connection) // unread data would reset the connection
@@ -58,7 +58,7 @@ func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	return &webSocketHandshake{group: &run.Group{Known: &run.Known{}, Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
 }
 
-// TestExchangeMessage reads messages in the different forms in which they may arrive (RFC 6455, 5.4).
+// TestExchangeMessage reads messages that arrive in different forms (RFC 6455, 5.4).
 func TestExchangeMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		frames string

@@ -8,8 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Over returns the reason why a run is over, or nil if it is not over. After a run is over, the outcome of a request reveals nothing about
-// the path.
+// Over returns the reason why a run is over, if it is over. After a run is over, the outcome of a request reveals nothing about the path.
 func Over(ctx context.Context, err error) error {
 	if wire.IsLimit(err) {
 		return err
@@ -27,7 +26,7 @@ type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// DeadlineIn returns an error if a run took too long or was interrupted. This error is reported instead of the errors that it causes.
+// DeadlineIn returns an error if a run took too long or was interrupted. Reports contain this error instead of its consequences.
 func DeadlineIn(ctx context.Context) error {
 	switch {
 	case ctx.Err() == nil:

@@ -49,7 +49,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
-	c.Dial = a.Remote // other addresses from DNS are not proven to be the Echo
+	c.Dial = a.Remote // other addresses from DNS may not lead to the Echo
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
 		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)
@@ -61,15 +61,15 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	return k, nil
 }
 
-// findControls determines the properties that a request can control in its response.
+// findControls determines whether requests can control responses.
 func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	const controls = PlainPath + "?echo.size=1"
 	controlled, err := c.Do(ctx, &wire.Request{Path: controls})
 	if err != nil || !controlled.Proven {
-		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may have been accidental
+		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may be transient
 	}
 	if err != nil || !controlled.Proven {
-		return // a proxy rejects such queries, as the groups report
+		return // a proxy rejects the query, which the groups report
 	}
 	k.Controls = controlled.Header.Get("X-Echo-Applied") != "" && controlled.Size == 1
 	if k.Controls {

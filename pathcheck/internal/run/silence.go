@@ -13,7 +13,7 @@ import (
 // serverFailure is the error text for SERVFAIL, which package net does not export.
 const serverFailure = "server misbehaving"
 
-// SilenceOf returns the part of the path that was silent when a request to a URL failed. If nothing responded, it queries the same Echo's
+// SilenceOf returns the part of the path that was silent when a request to a URL failed. If nothing responded, it queries the Echo's
 // Service once, unless the Service's URL is empty.
 func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silence {
 	url := silentPart(err)
@@ -28,11 +28,11 @@ func SilenceOf(ctx context.Context, err error, service string) pathverdict.Silen
 	return withService(url, silentPart(err))
 }
 
-// withService returns the silent part of the path, given the parts that were silent when the URL and then the Service were queried.
+// withService returns the silent part of the path, given the parts that were silent for the URL and for the Service.
 func withService(url, service pathverdict.Silence) pathverdict.Silence {
 	switch {
 	case service == "" && url == pathverdict.SilentResolver:
-		return "" // the resolver responds to queries for the Service's name: only an upstream server of the resolver is silent
+		return "" // the resolver responds to queries for the Service's name, so only an upstream server of the resolver is silent
 	case service == "":
 		return url
 	case url == pathverdict.SilentResolver && service == url:
@@ -57,8 +57,7 @@ func silentPart(err error) pathverdict.Silence {
 	return ""
 }
 
-// isUnreachable reports whether a connection failed because of the network between the pod and the server: packets have no route to the
-// server, or are not allowed to reach it.
+// isUnreachable reports whether a connection failed because packets have no route to the server or are not allowed to reach it.
 func isUnreachable(err error) bool {
 	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
 		if errors.Is(err, code) {

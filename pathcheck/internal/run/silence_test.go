@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// These are the names that the tests' resolver knows. Depending on the name, the resolver sends no response, NXDOMAIN or SERVFAIL.
+// For these names, the test resolver sends no response, NXDOMAIN, or SERVFAIL.
 const (
 	nameSilent   = "http://silent.test."
 	nameUnknown  = "http://unknown.test."
@@ -82,8 +82,8 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// useResolver makes lookups use the resolver at the given address. If the address is empty, lookups use a resolver that responds with
-// errors or does not respond, depending on the name.
+// useResolver makes lookups use the resolver at the given address. If the address is empty, lookups use a resolver whose response depends
+// on the name.
 func useResolver(t *testing.T, address string) {
 	t.Helper()
 	if address == "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// Client sends requests to a target.
 type Client struct {
 	Target
 	Limits  *Limits
@@ -33,7 +32,7 @@ func (c *Client) Check(nonce string) Field {
 	return Field{proof.RequestHeader, c.Echo.Ask(nonce)}
 }
 
-// Judge determines whether a response comes from the Echo, and whether it is a response to this request or to an earlier request.
+// Judge determines whether a response comes from the Echo, and whether it is a response to an earlier request.
 func (c *Client) Judge(a *Response, nonce string) {
 	values := a.Header.Values(proof.ResponseHeader)
 	if len(values) != 1 {

@@ -29,8 +29,8 @@ type Description struct {
 	Client struct{ RemoteAddress string }
 }
 
-// maxTexts is the maximum number of names and values in the description of a request. The maximum is several times the number in any
-// request that pathcheck sends. It exists because each name or value uses much more memory than its number of bytes.
+// maxTexts is the maximum number of names and values in a description. Requests from pathcheck contain far fewer. The limit exists because
+// each name or value uses much more memory than its number of bytes.
 const maxTexts = 20_000
 
 // ParseDescription parses a description. It returns nil if the body does not describe a request.
@@ -46,7 +46,7 @@ func ParseDescription(body []byte) *Description {
 	return e
 }
 
-// Peer returns the remote address of the echo server's connection, if the address is known.
+// Peer returns the remote address of the echo server's connection, if known.
 func (e *Description) Peer() netip.Addr {
 	address, err := netip.ParseAddrPort(e.Client.RemoteAddress)
 	if err != nil {

@@ -23,8 +23,8 @@ const maxFrame = 16 << 10
 
 var errStreamReset = errors.New("the stream was reset")
 
-// ExtendedConnect sends a WebSocket handshake over HTTP/2 (RFC 8441) if the server announces support for it. net/http cannot send such a
-// handshake. ExtendedConnect reads only the header of the response.
+// ExtendedConnect sends a WebSocket handshake over HTTP/2 (RFC 8441) if the server announces support for it. net/http cannot send this
+// handshake. Only the header of the response is read.
 func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced bool, a *Response, err error) {
 	end, err := c.Limits.Begin(ctx)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// ParseForwarded returns the parameters of each element in a Forwarded header (RFC 7239, 4), to which proxies append elements. Names are in
-// lower case, and values have no quotes.
+// ParseForwarded returns the parameters of each element in a Forwarded header (RFC 7239, 4). Names are in lower case, and values have no
+// quotes.
 func ParseForwarded(lines []string) []map[string]string {
 	var elements []map[string]string
 	for _, element := range splitUnquoted(strings.Join(lines, ","), ',') {

@@ -45,8 +45,7 @@ var (
 	errRetried = errors.New("it requests a retry")
 )
 
-// once returns a context for one attempt at a request, because a net/http transport automatically repeats a request each time a server
-// closes the connection or the stream. The returned function ends the context.
+// once returns a context that ends when net/http repeats a request, as it does each time a server closes the connection or the stream.
 func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var attempts atomic.Int32

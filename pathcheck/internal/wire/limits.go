@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// MaxRequests, MaxBytes and maxOpen limit the number of requests in a run, the number of bytes that the run sends and receives, and the
-	// number of concurrent connections.
+	// MaxRequests, MaxBytes and maxOpen limit the requests, the bytes sent and received, and the concurrent connections of a run.
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
@@ -51,7 +50,6 @@ func (l *Limits) Begin(ctx context.Context) (end func(), err error) {
 	return func() { <-l.open }, nil
 }
 
-// Count counts a request.
 func (l *Limits) Count() error {
 	if l.requests.Add(1) > MaxRequests {
 		l.requests.Add(-1)
@@ -93,5 +91,5 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// IsLimit reports whether an error means that the run must not continue.
+// IsLimit reports whether an error means that the run has reached a limit.
 func IsLimit(err error) bool { return errors.Is(err, errRequests) || errors.Is(err, errBytes) }

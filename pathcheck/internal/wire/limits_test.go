@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestLimits reaches each limit of a run.
 func TestLimits(t *testing.T) {
 	l := NewLimits()
 	for range MaxRequests {

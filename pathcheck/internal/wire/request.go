@@ -29,14 +29,14 @@ func (f Field) String() string { return f.Name + ": " + f.Value }
 
 // Request is an HTTP/1.1 request that is sent exactly as specified.
 type Request struct {
-	Method   string // GET if it is empty
+	Method   string // GET if empty
 	Path     string // below the Echo's path, with the query
 	Fields   []Field
 	Body     []byte
 	Chunked  bool
 	Trailers []Field
-	Timeout  time.Duration // Timeout if it is 0
-	Nonce    string        // a new nonce if it is empty
+	Timeout  time.Duration // Timeout if 0
+	Nonce    string        // a new nonce if empty
 }
 
 func NewNonce() string {
@@ -60,8 +60,8 @@ func Without(fields, others []Field) []Field {
 	})
 }
 
-// Header returns a request's header as bytes. The header asks the server to close the connection afterwards, so that requests do not affect
-// each other.
+// Header returns a request's header as bytes. The header asks the server to close the connection, so that requests do not affect each
+// other.
 func (c *Client) Header(r *Request) []byte {
 	own := Fields("Host", c.Host, "Connection", "close")
 	if r.Chunked {

@@ -68,8 +68,8 @@ func RefusalOf(err error) string {
 	return "closed"
 }
 
-// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, the Echo rejects such requests without
-// a proof, because it does not read the header that requests a proof.
+// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, the rejection contains no proof,
+// because the Echo does not read the header that requests a proof.
 func (a *Response) RejectedByEcho() bool {
 	switch a.Status {
 	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:

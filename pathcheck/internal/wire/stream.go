@@ -35,7 +35,7 @@ func (s *Stream) Close() error {
 // Allow sets how many more bytes can be read.
 func (s *Stream) Allow(bytes int64) { s.limited.N = bytes }
 
-// state returns the TLS state, or nil.
+// state returns the TLS state, if any.
 func (s *Stream) state() *tls.ConnectionState {
 	if secured, ok := s.Conn.(*tls.Conn); ok {
 		state := secured.ConnectionState()

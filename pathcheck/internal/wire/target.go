@@ -27,8 +27,8 @@ type Target struct {
 	Roots       *x509.CertPool   // the authorities that must verify the server; nil means no verification
 }
 
-// ParseTarget parses a URL. If address is not empty, it replaces the URL's host. The address is an IP address or a name, with or without a
-// port.
+// ParseTarget parses a URL. If address is not empty, connections go to this IP address or name, with an optional port, instead of the URL's
+// host.
 func ParseTarget(text, address string) (Target, error) {
 	if u, err := url.Parse("http://" + text); !strings.Contains(text, "://") && err == nil && isPlain(u) {
 		return Target{}, fmt.Errorf("%q has no scheme: write http://%[1]s or https://%[1]s", text)
@@ -38,7 +38,8 @@ func ParseTarget(text, address string) (Target, error) {
 		return Target{}, err
 	}
 	if !isPlain(u) {
-		return Target{}, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and maybe a port and a path", text)
+		return Target{}, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and an optional port and path",
+			text)
 	}
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return Target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
@@ -58,7 +59,7 @@ func ParseTarget(text, address string) (Target, error) {
 	return t, err
 }
 
-// dialAddress returns the host and port to which to connect. It uses the given port if the address has none.
+// dialAddress returns the address with its own port or, if it has none, with the given port.
 func dialAddress(address, port string) (string, error) {
 	host, own, err := net.SplitHostPort(address)
 	if err != nil {
@@ -67,7 +68,7 @@ func dialAddress(address, port string) (string, error) {
 	_, isIP := netip.ParseAddr(host)
 	if number, err := strconv.ParseUint(own, 10, 16); err != nil || number == 0 || isIP != nil &&
 		(host == "" || strings.ContainsAny(host, ":/[]@? ")) {
-		return "", fmt.Errorf("%q is not the address of a server: a host name or an IP address, and maybe a port, such as 192.0.2.1:8443",
+		return "", fmt.Errorf("%q is not the address of a server: a host name or IP address with an optional port, such as 192.0.2.1:8443",
 			address)
 	}
 	return net.JoinHostPort(host, own), nil
@@ -100,8 +101,8 @@ func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	return config
 }
 
-// cipherSuites returns all of Go's cipher suites, including the ones with RSA key exchange. Browsers also offer RSA key exchange, and some
-// servers accept nothing else.
+// cipherSuites returns Go's secure cipher suites, and suites with RSA key exchange. Browsers also offer RSA key exchange, and some servers
+// accept nothing else.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,
