@@ -19,12 +19,11 @@ import (
 const DeletionPeriod = 2 * time.Second
 
 // noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
-// an apply with this version because of the conflict.
+// an apply with this version as a conflict.
 const noVersion = "1"
 
-// Apply writes a child using server-side apply, and returns the child as the API server stored it. The UID identifies an existing child, so
-// that the apply does not change another object that has since taken its name. If the child is new, the API server creates it or responds
-// with a conflict.
+// Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing
+// another object that has since taken the child's name. If the child is new, the API server creates it or responds with a conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -46,8 +45,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 }
 
 // DeleteChild deletes an object and its dependents. Foreground deletion removes the object last. DeleteChild does nothing if the object is
-// already being deleted. It fails if the object does not exist, even if the cache holds the object. The next reconcile shows whether the
-// cache was up to date.
+// already being deleted. It fails if the object exists only in a cache that lags.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil

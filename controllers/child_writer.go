@@ -21,16 +21,16 @@ type ChildWriter struct {
 	Live client.Reader
 	// Compare returns how a live object differs from the desired child.
 	Compare func(children.Child, client.Object) (apply.Difference, error)
-	// Wrote is called after each successful apply or patch, with the object before it and the object that the API server returned. It may be
-	// nil.
+	// Wrote, which may be nil, is called after each successful apply or patch, with the previous object and the object that the API server
+	// returned.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 
 // Ensured is the result of Ensure for a child.
 type Ensured struct {
-	// Object is the child as it now exists: unchanged if nothing differed, or nil if there is no child.
+	// Object is the child as it now exists. It is the live object if nothing differed, and nil if there is no child.
 	Object client.Object
-	// Applied is true if an apply was sent. The apply may have taken effect even if it failed.
+	// Applied is true if an apply was sent. Even a failed apply may have taken effect.
 	Applied bool
 }
 
@@ -64,7 +64,7 @@ func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.
 }
 
 // reclaim makes the operator own the list items whose keys another client edited, so that an apply replaces these items instead of adding
-// new ones. It reads the object again, because the cache does not record which fields other clients own.
+// new ones. It reads the object from the API server, because cached objects do not record which fields other clients own.
 func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
 	if renamed == nil || renamed.Empty() {
 		return nil

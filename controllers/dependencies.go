@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// workers is the number of objects that a controller reconciles at the same time. More workers would not help, because the API server is
-	// the bottleneck.
+	// workers is the number of objects that a controller reconciles concurrently. More workers would not help, because the API server is the
+	// bottleneck.
 	workers = 16
 	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute
@@ -67,7 +67,7 @@ func Options() controller.Options {
 	}
 }
 
-// Count counts a failed reconcile, and marks its span as failed. failure is nil if the reconcile succeeded.
+// Count counts a failed reconcile, and marks its span as failed. It ignores a nil failure.
 func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Memory holds a value for some objects, to avoid unnecessary requests, reconciles or events. It may be lost at any time, for example when
-// the operator restarts. No decision depends on a Memory, as the tests in tests/reliability show. Its methods may be called concurrently.
+// Memory holds values for objects, to avoid unnecessary requests, reconciles, or events. It may be lost at any time, for example when the
+// operator restarts. No decision depends on a Memory, as the tests in tests/reliability show. Its methods may be called concurrently.
 type Memory[T any] struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]T

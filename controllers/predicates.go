@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// EchoChanged selects the changes that other clients make to an Echo, but not the operator's own status writes.
+// EchoChanged drops the updates that change neither the generation nor the finalizers of an Echo.
 func EchoChanged() predicate.Predicate {
 	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())

@@ -22,7 +22,7 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 	return object, nil
 }
 
-// ReadChild returns the object that has the name of a child, or nil if there is no such object.
+// ReadChild returns the object that has the name of a child, or nil.
 func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
 	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 )
 
 // Reconciler runs the Echoes' checks, and reports the results. It is separate from the Echo reconciler, because the path to an Echo does
-// not affect its readiness. All fields are required.
+// not affect the Echo's readiness. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	failures controllers.Failures
@@ -37,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // an Echo owns its CronJobs, which are deleted with the Echo
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // CronJobs are deleted with their Echo
 		r.Metrics.Checks.Reported(request.NamespacedName, nil)
 		r.failures.End(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
 
 // reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, reconcileEcho writes the results of the last runs. It
-// returns the failure, and the time until the next reconcile unless an event arrives earlier.
+// returns the failure, and the time until the next reconcile if no event arrives.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
@@ -113,8 +113,8 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and of the pods of its runs. A check
-// that is not allowed has no CronJob.
+// ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and its pods. A check that is not
+// allowed has no CronJob.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (checks.Runs, error) {
 	seen := checks.Runs{Pods: pods}
 	child, err := desired.Check(echo, check, r.Images)
@@ -151,7 +151,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 }
 
 // write brings a CronJob to its desired state. If another client edited the key of a list item, write deletes the CronJob to recreate it,
-// because an apply would add another item.
+// because an apply would add a second item.
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
 	writer.Compare = func(child children.Child, live client.Object) (apply.Difference, error) {
@@ -196,7 +196,7 @@ func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.R
 	return nil
 }
 
-// Memories returns functions that clear the reconciler's memories, one function per memory.
+// Memories returns functions that each clear one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear}
 }

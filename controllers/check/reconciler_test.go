@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the names of the checks that the status then contains.
+// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the names of the checks in the resulting status.
 func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	g := NewWithT(t)
@@ -43,7 +43,6 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-// TestStatusNamesACheckBeforeItsCronJob checks that the status names a check before the operator creates the check's CronJob.
 func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	check := func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
@@ -116,8 +115,8 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks verifies that a check that is not allowed stops running. Its CronJob is
-// deleted even if another client removed the label that the cache uses to select CronJobs.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob from which another client removed the label that the cache
+// selects.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
@@ -133,8 +132,8 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-// TestCronJobsOfOthersStay checks that removing a check does not delete a CronJob that has the check's CronJob name but that the Echo does
-// not own.
+// TestCronJobsOfOthersStay checks that the removal of a check does not delete a CronJob that has the expected name but belongs to another
+// owner.
 func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, a CronJob or a check's pod
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, a CronJob, or a check's pod
 // changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
@@ -33,7 +33,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("check", r))
 }
 
-// checksChanged selects the Echoes with checks, so that events of other Echoes start no reconciles.
+// checksChanged selects the changes to Echoes with checks.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },

@@ -32,7 +32,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 
-// Reconcile brings a pod's companion to its desired state if the pod requests a companion or previously requested one.
+// Reconcile brings a pod's companion to its desired state if the pod requests or has requested one.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	owner, next, err := r.reconcilePod(ctx, request)
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
@@ -45,8 +45,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(next, failure)
 }
 
-// reconcilePod brings a pod's companion to its desired state. It returns the pod, and the time until the next reconcile unless an event
-// arrives earlier.
+// reconcilePod brings a pod's companion to its desired state. It returns the pod, and the time until the next reconcile if no event
+// arrives.
 func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
 	view, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*c
 	return view.Owner, plan.Wait, nil
 }
 
-// observe reads the objects that determine the state of a pod's companion from the caches.
+// observe reads from the caches the objects that determine the state of a pod's companion.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopod.CompanionState, error) {
 	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
@@ -90,7 +90,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 }
 
 // planLive asks the API server for a companion that the cache does not hold, and returns the plan that includes this companion. The cache
-// may lag, and does not hold a companion that lost its labels. A pod that was not created as this companion is left unchanged.
+// may lag, and lacks companions that lost their labels. A pod that was not created as this companion is left unchanged.
 func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *echopod.CompanionState,
 	plan echopod.CompanionPlan, key client.ObjectKey) (echopod.CompanionPlan, error) {
 	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})
@@ -131,7 +131,7 @@ func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) e
 	return nil
 }
 
-// Memories returns functions that clear the reconciler's memories, one function per memory.
+// Memories returns functions that each clear one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// SetupWithManager registers the reconciler with a manager. A pod is reconciled when the pod, its companion, its Echo or its node changes.
+// SetupWithManager registers the reconciler with a manager. A pod is reconciled when the pod, its companion, its Echo, or its node changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner,
 		controllers.OwnerOfCompanion); err != nil {
@@ -67,7 +67,7 @@ func (r *Reconciler) labeledPods(ctx context.Context, which ...client.ListOption
 	return requests
 }
 
-// ownerChanged selects the pod updates that matter to a companion: all changes to cached fields of the pod.
+// ownerChanged selects the updates that change a cached field of a pod.
 func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
 		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
@@ -76,7 +76,7 @@ func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 	}}
 }
 
-// companionChanged selects the updates that change a companion's state, owner, labels or annotations.
+// companionChanged selects the updates that change a companion's state, owner, labels, or annotations.
 func companionChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
 		return status.PodState(before) != status.PodState(after) || echopod.CompanionOwner(before) != echopod.CompanionOwner(after) ||

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observeCompanions records why a pod has no companion. It asks the API server with a dry run, because the companion controller stores no
-// data from which the status could be derived.
+// observeCompanions records why a pod has no companion. It uses a dry run, because the companion controller stores no data from which the
+// status could be derived.
 func (r *Reconciler) observeCompanions(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
 	companion, missing, err := r.missingCompanion(ctx, echo, seen.Companions)
 	if err != nil || !missing {

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// converge brings an Echo's children to their desired state, and returns what it observed and changed.
+// converge brings an Echo's children to their desired state, and returns the observed state and the changes.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen, err := r.observe(ctx, echo)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Reconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) 
 	return r.ReadOwned(ctx, r.Client, echo, c)
 }
 
-// readCached returns a child from the cache, or nil if the cache holds none that the Echo controls.
+// readCached returns a child from the cache, or nil if the cache holds no child that the Echo controls.
 func (r *Reconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	return controllers.ReadControlled(ctx, r.Client, echo, c)
 }
@@ -134,8 +134,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold. If an object with that name exists, the API
-// server rejects the request because of the conflict. Only then does ensure read the object from the API server.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. Only if the API server responds with a
+// conflict does ensure read the existing object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
@@ -153,8 +153,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	return c.ensure(ctx, writer)
 }
 
-// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile reports that
-// there is none. If that request also fails, findDeployment returns the error.
+// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile reports the
+// Deployment as missing. If this request also fails, findDeployment returns the error.
 func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
 	if i < 0 || found[i].object() != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// childDelay returns the delay for an event of a child. An Echo that is being deleted waits for its Deployment, which is the last of its
-// children to be deleted.
+// childDelay returns the delay for an event of a child. An Echo that is being deleted waits for its Deployment, which is deleted last.
 func (r *Reconciler) childDelay(before, after client.Object) time.Duration {
 	old, isDeployment := before.(*appsv1.Deployment)
 	d, exists := after.(*appsv1.Deployment)

@@ -14,12 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// longestDeletionPeriod bounds how long the operator waits before it checks again whether a deleted Echo's pods are gone, in case no event
-// reports that they are. The wait starts at controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many
-// minutes.
+// longestDeletionPeriod is the longest wait before the operator checks again whether a deleted Echo's pods are gone. The wait starts at
+// controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many minutes.
 const longestDeletionPeriod = 30 * time.Second
 
-// orphanedAfter is how long an Echo waits for pods that no one deletes, because its Deployment was deleted with --cascade=orphan. The
+// orphanedAfter is how long an Echo waits for pods that no one deletes because the Deployment was deleted with --cascade=orphan. The
 // garbage collector takes less time to start deleting pods that are not orphaned.
 const orphanedAfter = time.Minute
 
@@ -39,7 +38,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	}
 	failure := r.classify(echo, err)
 	var unwritten error
-	if failure != nil || left.any() { // at the end, the Echo is gone, and there is nothing to report
+	if failure != nil || left.any() { // otherwise, the Echo is about to be removed
 		unwritten = r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
 	}
 	switch { // a failed status write must not block the deletion of an Echo

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// ensuredChild holds what a reconcile saw of a child, and what it did to that child.
+// ensuredChild holds the state of a child before and after a reconcile.
 type ensuredChild struct {
 	child children.Child
 	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.
@@ -47,7 +47,7 @@ func (c ensuredChild) existed() bool { return c.before != nil }
 // unchanged reports whether the child existed and needed no change.
 func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.before }
 
-// allUnchanged reports whether all desired children existed and needed no change, and whether no other children existed.
+// allUnchanged reports whether exactly the desired children existed, and none of them needed a change.
 func allUnchanged(found []ensuredChild) bool {
 	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }

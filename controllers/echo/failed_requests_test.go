@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns the reads of a reconcile in which nothing fails. The test fails if the number of reads is lower than least.
+// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer reads than least.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
@@ -94,9 +94,8 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 	}
 }
 
-// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. If only the name conflict were reported, and not
-// the failed read, the next reconcile would start only after a minute. The status must not keep the counts of a Deployment that the Echo no
-// longer owns.
+// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried. If the name conflict hid the failed read, the next
+// reconcile would start only after a minute. The status must not keep the counts of a Deployment that the Echo no longer owns.
 func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	echo := fakecluster.StoredEcho()
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}

@@ -23,8 +23,8 @@ func (r *Reconciler) orHidden(read childReader) childReader {
 	}
 }
 
-// mayBeHidden reports whether an Echo may have a child of a kind that is neither desired nor in the cache. There is no such child if the
-// spec was applied. There is also none if no such child existed when the children were last compared and none has been created since then.
+// mayBeHidden reports whether an Echo may have a child of a kind that is neither desired nor in the cache. It has none if the last
+// comparison found none and none has been created since then. It also has none if its spec was applied and it is not being deleted.
 func (r *Reconciler) mayBeHidden(echo *v1.Echo, kind string) bool {
 	if r.memory.upToDate.Lacks(echo, kind) {
 		return false

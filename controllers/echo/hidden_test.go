@@ -78,7 +78,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	}
 }
 
-// foundOf returns the objects that a comparison found: the given object for one kind, and an arbitrary object for each of the other kinds.
+// foundOf returns the objects that a comparison found: the given object for one kind, and an arbitrary object for each other kind.
 func foundOf(kind string, found client.Object) []client.Object {
 	var all []client.Object
 	for _, c := range desired.KindsOf(fakecluster.StoredEcho(), nil) {

@@ -18,7 +18,7 @@ import (
 type leftovers struct {
 	objects          []client.Object
 	pods, companions []corev1.Pod
-	// orphaned is true if the Deployment was orphaned. In that case, its pods are kept, and the field pods does not include them.
+	// orphaned is true if the Deployment was orphaned. The Deployment's pods are then kept, and the pods field omits them.
 	orphaned bool
 }
 

@@ -23,7 +23,7 @@ func (m *memory) forget(echo types.NamespacedName) *ending {
 	return m.pending.gone(echo)
 }
 
-// Memories returns functions that clear the reconciler's memories, one function per memory.
+// Memories returns functions that each clear one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	m := &r.memory
 	return []func(){m.expectations.Clear, m.upToDate.Clear, m.pending.Clear, m.failures.Clear}

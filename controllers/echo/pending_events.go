@@ -23,11 +23,11 @@ type unreportedNews struct {
 	changes []status.Change
 	// generations holds the generation of each object that the operator changed, as reported in the API server's last response.
 	generations map[types.UID]int64
-	// unsure holds, by kind, the children as they were before writes that may or may not have taken effect.
+	// unsure holds, by kind, the children as they were before failed writes that may have taken effect.
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
-	// report is the last report whose status may or may not have been written, or nil if there is none.
+	// report is the last report, if its status write failed but may have taken effect.
 	report *status.Report
 }
 
@@ -47,9 +47,8 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the earlier changes that were not reported, followed by the changes that this reconcile made. If a child already matches
-// after a failed write, that write changed the child. add omits a change that an earlier response already contained. The reconcile repeated
-// such a change because the cache did not hold it yet.
+// add returns the unreported earlier changes, followed by the changes that this reconcile made. If a child matches after a failed write,
+// the write took effect. add omits a change that the reconcile repeated because the cache did not hold it yet.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
@@ -84,8 +83,8 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. In that
-// case, nothing else is left to report.
+// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. Nothing
+// else is then left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// publish writes the status of a report if the status has changed, and then reports the transitions of the report.
+// publish writes a report's status if the status has changed, and then reports the transitions.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
 	key := client.ObjectKeyFromObject(echo)
 	if err := r.PublishStatus(ctx, r.echoWriter(), echo, &report.Status, report.Transitions); err != nil {

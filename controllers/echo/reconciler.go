@@ -36,7 +36,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile makes the objects of the named Echo match its spec, if the Echo exists.
+// Reconcile makes an Echo's objects match the Echo's spec.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
@@ -81,7 +81,7 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 }
 
 // reconcileEcho brings an Echo's children to their desired state. Even if that fails, reconcileEcho writes the status. It returns the
-// failure, and the time until the next reconcile unless an event arrives earlier.
+// failure, and the time until the next reconcile if no event arrives.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
@@ -96,7 +96,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	return report.Next, failure
 }
 
-// classify converts the error of a reconcile to a failure, and returns nil if there is no error.
+// classify converts the error of a reconcile to a failure.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }

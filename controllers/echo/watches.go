@@ -56,8 +56,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.Complete(r.Traces.Reconciler("echo", r))
 }
 
-// echoLog returns a function that derives a reconcile's logger from the manager's logger. controller-runtime does the same for each
-// controller that has a primary kind.
+// echoLog returns a function that derives a reconcile's logger from the manager's logger, as controller-runtime does for a controller with
+// a primary kind.
 func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
 	return func(r *reconcile.Request) logr.Logger {
@@ -85,7 +85,7 @@ func nodeChanged() predicate.Predicate {
 	})
 }
 
-// echoOfChild returns the name of the Echo in a child's owner reference, or an empty name if there is none.
+// echoOfChild returns the name of the Echo in a child's owner reference, or an empty name.
 func echoOfChild(child client.Object) types.NamespacedName {
 	owner := metav1.GetControllerOfNoCopy(child)
 	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {

@@ -34,8 +34,7 @@ type Seen struct {
 	Gateways routing.Gateways
 	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool
-	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can read them, or if there are no Gateways to
-	// read.
+	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.
 	Refused string
 	// Unserved are the kinds that the Echo requires but the operator cannot use.
 	Unserved []status.Unserved
@@ -69,7 +68,7 @@ func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) 
 	return seen, nil
 }
 
-// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to stop serving it.
+// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or will soon stop serving it.
 func IsGone(c children.Child, err error) bool {
 	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }

@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(0, failure)
 }
 
-// reconcileEcho brings an Echo's PodMonitor to its desired state. The Echo owns the PodMonitor, which is deleted with it.
+// reconcileEcho brings an Echo's PodMonitor to its desired state. The PodMonitor is deleted with its Echo.
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
 		return nil
@@ -93,7 +93,7 @@ func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status
 	}
 }
 
-// Memories returns functions that clear the reconciler's memories, one function per memory.
+// Memories returns functions that each clear one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
 	return []func(){r.failures.Clear, r.reported.Clear}
 }

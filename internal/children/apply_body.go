@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// escaped returns JSON in which characters that YAML forbids or changes are escaped. This is necessary because the API server parses the
-// body of an apply request as YAML.
+// escaped returns JSON in which characters that YAML forbids or changes are escaped. The API server parses the body of an apply request as
+// YAML.
 func escaped(body []byte) []byte {
 	if !bytes.ContainsFunc(body, unlikeYAML) {
 		return body

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Child describes an object that belongs to an Echo, or could belong to it.
+// Child describes an object that an Echo has or could have.
 type Child struct {
 	Kind string
 	Key  client.ObjectKey
@@ -32,8 +32,8 @@ type Child struct {
 	MayBeRejected bool
 }
 
-// WithLive returns a copy of a child that also contains the list items that the API server added. Without them, applying the child would
-// remove these items from lists that are set as a whole.
+// WithLive returns a copy of a child that also contains the list items that the API server added. Otherwise, an apply would remove these
+// items from lists that are set as a whole.
 func (c Child) WithLive(live client.Object) Child {
 	if c.MergeLive != nil && c.Desired != nil {
 		c.Desired = c.MergeLive(c.Desired, live)
@@ -53,7 +53,7 @@ func (c Child) DryRunCopy() *unstructured.Unstructured {
 	return dryRun
 }
 
-// Body returns the desired object as JSON that is also valid YAML, with the given UID and resource version. Both can be empty.
+// Body returns the desired object as JSON that is also valid YAML. It adds the given UID and resource version unless they are empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	object := maps.Clone(c.Desired.Object)
 	metadata, _ := object["metadata"].(map[string]any)

@@ -22,7 +22,7 @@ func (c Config) Equal(other Config) bool {
 		c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers, other.TLS.Ciphers)
 }
 
-// TLSProfile holds a cluster's requirements for TLS endpoints. It is empty if there are no requirements.
+// TLSProfile holds a cluster's requirements for TLS endpoints.
 type TLSProfile struct {
 	// MinVersion is the minimum TLS version, VersionTLS12 or VersionTLS13.
 	MinVersion string

@@ -52,7 +52,7 @@ type RequestError struct {
 // Action is a past participle that describes what a request does to an object.
 type Action string
 
-// These are the actions that a request can have.
+// These are the actions of requests.
 const (
 	Applying   Action = "applied"
 	Creating   Action = "created"

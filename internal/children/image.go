@@ -8,7 +8,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Images holds the images configured for the operator.
+// Images holds the operator's configured images.
 type Images struct {
 	// EchoServer is the image for Echoes that do not set spec.image. EchoServer is required.
 	EchoServer string

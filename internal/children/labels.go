@@ -73,17 +73,15 @@ func CommonAnnotations(echo *v1.Echo) map[string]string {
 	return echo.Spec.CommonMetadata.Annotations
 }
 
-// InstanceLabels returns the labels that select both an Echo's pods and its companions. Other pods may also have these labels. SplitPods
-// omits those other pods.
+// InstanceLabels returns the labels that select both an Echo's pods and its companions. SplitPods omits other pods with these labels.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }
 
-// EchoOf returns the name of the Echo that a pod or companion belongs to, according to its labels, or an empty string if it belongs to
-// none.
+// EchoOf returns the name of the Echo in the labels of a pod, or an empty string.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
-// IsManaged reports whether an object has the label that marks the objects that the operator watches.
+// IsManaged reports whether an object has the label of the objects that the operator watches.
 func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManagedBy] == FieldOwner }
 
 // ManagedSelector selects everything that the operator creates, and nothing else.

@@ -23,13 +23,13 @@ type Failure struct {
 	Err error
 	// Reason is the reason that the conditions report, or nil if the status does not change.
 	Reason v1.Reason
-	// Transient is true if the failure might go away without an edit or another action on this Echo.
+	// Transient is true if the failure might go away without an action on this Echo.
 	Transient bool
 	// Tolerated is true if the failure is transient and has not lasted long. The status does not change for a tolerated failure.
 	Tolerated bool
 	// RetryAfter is the time until the next retry, or zero for exponential backoff.
 	RetryAfter time.Duration
-	// NoRetry is true if retrying is useless until an event arrives.
+	// NoRetry is true if only an event can make a retry succeed.
 	NoRetry bool
 }
 
@@ -41,7 +41,7 @@ const (
 	definitionRetry = 2 * time.Second
 )
 
-// Earliest returns the shorter of two durations, and ignores a duration that is zero.
+// Earliest returns the shorter of two durations, but ignores a zero duration.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -73,8 +73,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns the error that will be retried first, given the errors from independent parts of a reconcile. As a result, no part
-// has to wait for another part. RetriedFirst ignores nil errors, and returns nil if all errors are nil.
+// RetriedFirst returns the error that will be retried first, given the errors from independent parts of a reconcile. No part then has to
+// wait for another part. RetriedFirst ignores nil errors.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -97,7 +97,7 @@ func (f *Failure) urgency() int {
 
 // forbidden returns the failure for a 403 response. Only the API server's message distinguishes the causes of a 403 response.
 func forbidden(err error) *Failure {
-	// This message occurs only for the kinds of routes. Their watch reports when the definition is gone.
+	// This message occurs only for the kinds of routes. The watches of these kinds report when the definition is gone.
 	if strings.Contains(err.Error(), "while custom resource definition is terminating") {
 		return &Failure{Err: err, RetryAfter: definitionRetry}
 	}

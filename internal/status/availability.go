@@ -33,8 +33,8 @@ type availability struct {
 	overdue bool
 }
 
-// availabilityOf returns the availability of a Deployment's pods. The arguments include the desired number of pods, want, and the Echo's
-// previous status, before.
+// availabilityOf returns the availability of a Deployment's pods. want is the desired number of pods, and before is the Echo's previous
+// status.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
 	isOverdue := overdue(before, d, now)
 	return availability{
@@ -199,7 +199,7 @@ func firstRollout(d *appsv1.Deployment) bool {
 }
 
 // overdue reports whether pods have been missing for longer than the progress deadline. During a rollout, the Deployment controller
-// determines whether the deadline has passed. After the rollout, the operator determines this.
+// determines whether the deadline has passed. After the rollout, the operator does.
 func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)

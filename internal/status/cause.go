@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An eviction long ago does not explain why
-// pods are missing, but a series of pods that fail immediately does.
+// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An eviction long ago does not explain
+// missing pods, but a series of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
 // cause explains why pods are missing, and what to do about it. The zero value means that the cause is unknown.
@@ -125,8 +125,8 @@ func missingServiceAccount(message string) string {
 	return name
 }
 
-// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. If the ServiceAccount
-// is created later, Kubernetes does not retry any earlier.
+// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. Kubernetes does not
+// retry immediately when the ServiceAccount is created.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
 	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
 		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),

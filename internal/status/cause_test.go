@@ -28,10 +28,10 @@ func containerWaits(reason, message string) string {
 		`"}}}]}`
 }
 
-// whole returns a problem in the form that flat produces.
+// whole formats a problem as flat does.
 func whole(text string) message.Problem { return message.Problem{Text: text} }
 
-// flat returns a cause whose problem is combined into one text.
+// flat combines the problem of a cause into one text.
 func flat(c cause) cause {
 	c.problem = whole(c.problem.String())
 	return c

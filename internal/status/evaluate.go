@@ -18,7 +18,7 @@ type Report struct {
 	Transitions []Transition
 	// Silent is true if the status does not change and no event is reported.
 	Silent bool
-	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
 	Next time.Duration
 }
 
@@ -38,8 +38,8 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	}
 }
 
-// next returns the time until the next reconcile of an Echo if no event arrives earlier, or zero if only an event can change its status.
-// The status reports a failure instead of an exceeded deadline, so the result does not depend on the deadline during a failure.
+// next returns the time until the next reconcile of an Echo if no event arrives, or zero if only an event can change the Echo's status.
+// During a failure, the progress deadline is ignored, because the status reports only the failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)
 	switch {

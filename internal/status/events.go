@@ -55,8 +55,7 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 }
 
 // routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
-// have stopped using the routes as specified, or that they use the routes as specified again. An Echo that requests no routes has no such
-// transition.
+// have stopped using the routes as specified, or that they use them again.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
@@ -97,8 +96,8 @@ func nodeRecovered(note string) Transition {
 	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }
 
-// isNews reports whether an event is due for a verdict, given the previous Ready condition. An event is due if the Echo becomes ready or
-// stops being ready. An event is also due if the Echo is not ready for a new reason that requires action or is final.
+// isNews reports whether an event is due for a verdict, given the previous Ready condition. An event is due if the Echo becomes ready,
+// stops being ready, or is not ready for a new reason that requires action or is final.
 func (v verdict) isNews(was *metav1.Condition) bool {
 	if was == nil {
 		was = &metav1.Condition{Status: metav1.ConditionUnknown}
@@ -143,14 +142,14 @@ func Orphaned() Transition {
 	return Transition{v1.EventDeleted, actionDelete, "The Echo is deleted. The objects that were created for it are kept."}
 }
 
-// EchoNotFound returns the transition that is reported for a pod if the Echo in its companion label does not exist.
+// EchoNotFound returns the transition for a pod if the Echo in the pod's companion label does not exist.
 func EchoNotFound(echo string) Transition {
 	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
 		"Echo %q does not exist in this namespace. Create it, or correct the label %s. The companion is then created automatically.", echo,
 		v1.CompanionLabel)}
 }
 
-// CompanionNotCreated returns the transition that is reported for a pod if its companion cannot be created.
+// CompanionNotCreated returns the transition for a pod if the pod's companion cannot be created.
 func CompanionNotCreated(err error) Transition {
 	problem := remedy.Of(err)
 	if account := missingServiceAccount(err.Error()); account != "" {
@@ -159,7 +158,7 @@ func CompanionNotCreated(err error) Transition {
 	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, problem.String()}
 }
 
-// NotMonitored returns the transition that is reported if an Echo's PodMonitor cannot be applied.
+// NotMonitored returns the transition for an Echo if its PodMonitor cannot be applied.
 func NotMonitored(err error) Transition {
 	return Transition{v1.EventNotMonitored, actionReconcile, remedy.Of(err).String()}
 }

@@ -55,8 +55,8 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	return problems
 }
 
-// conditionProblem returns the problem that a node condition reports, or an empty string if there is none. Conditions that Kubernetes does
-// not define are ignored, because their healthy value is not known.
+// conditionProblem returns the problem that a node condition reports, or an empty string. Conditions that Kubernetes does not define are
+// ignored, because their healthy value is not known.
 func conditionProblem(c corev1.NodeCondition) string {
 	switch c.Type {
 	case corev1.NodeReady:
@@ -85,7 +85,7 @@ func ProblemNames(problems []NodeProblem) []string {
 	return names
 }
 
-// describe returns sentences that describe problems.
+// describe joins the descriptions of problems.
 func describe(problems []NodeProblem) string {
 	var all []string
 	for _, p := range problems {
@@ -94,8 +94,8 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems, or nil if there are none. The result includes at most the first maxNodes nodes
-// that have problems, in alphabetical order.
+// nodeProblems returns the names of each node's problems, or nil. The result includes at most the first maxNodes nodes with problems, in
+// alphabetical order.
 func nodeProblems(nodes map[string]Node) map[string][]string {
 	var named map[string][]string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {

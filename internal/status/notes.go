@@ -17,7 +17,7 @@ import (
 // maxLine is the maximum length of a note on a check or a companion, in bytes.
 const maxLine = 220
 
-// notesOn returns notes about an Echo that a user should know but that do not affect the Echo's conditions.
+// notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
 	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
@@ -31,7 +31,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
 }
 
-// policyNote describes the traffic that an Echo's NetworkPolicy drops although the spec exposes the Echo to it, and what to change.
+// policyNote names the traffic sources in an Echo's spec that the NetworkPolicy blocks, and says what to change.
 func policyNote(echo *v1.Echo) string {
 	dropped := desired.DroppedTraffic(echo)
 	if len(dropped) == 0 {
@@ -65,7 +65,7 @@ func companionNote(seen Observation) string {
 }
 
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
-// separate reconciler handles checks, and each check result triggers another reconcile of the Echo.
+// separate reconciler handles checks, and each new result triggers another reconcile of the Echo.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Observation records what a reconcile observed and changed. It is valid even if the reconcile failed: a nil object is unknown or does not
+// Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or does not
 // exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
@@ -18,7 +18,7 @@ type Observation struct {
 	Ingress    *networkingv1.Ingress
 	// NoDeployment is true if the Deployment is known to be missing and the reconcile did not create it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label that the watches select, so that the operator receives no events for the child.
+	// Unwatched is true if a child lost the label that the watches select. The operator then receives no events for the child.
 	Unwatched bool
 	// Pods are the pods of the Deployment, newest first.
 	Pods       []corev1.Pod
@@ -33,16 +33,14 @@ type Observation struct {
 	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
-	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read all Gateways or if there
-	// are no Gateways to read.
+	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.
 	GatewaysRefused string
 	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
 	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster
 	// serves no Routes.
 	NoRoute string
-	// CompanionError is the error that prevents the creation of a requested companion. It is nil if no companion is missing, or if the
-	// missing companion can be created.
+	// CompanionError is the error that prevents the creation of a requested companion.
 	CompanionError error
 	// Changes are the objects that the reconcile wrote.
 	Changes []Change
@@ -52,8 +50,7 @@ type Observation struct {
 	Unchanged map[string]client.Object
 }
 
-// Unserved is a kind that the operator cannot use. Refused is the reason why the operator cannot use the kind. It is empty if the cluster
-// does not serve the kind.
+// Unserved is a kind that the operator cannot use. Refused is the reason, or empty if the cluster does not serve the kind.
 type Unserved struct{ Kind, Refused string }
 
 // Attempt is a failed write of a child. Before is nil if the write would have created the child.

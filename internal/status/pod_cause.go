@@ -41,7 +41,7 @@ func podCause(pod *corev1.Pod) cause {
 	return cause{}
 }
 
-// withoutPreemption removes the part about pods that could be preempted from a scheduler's message.
+// withoutPreemption removes the part about preemption from a scheduler's message.
 func withoutPreemption(words string) string {
 	words, _, _ = strings.Cut(words, " preemption: ")
 	return words
@@ -107,8 +107,8 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 
 // isTemporary reports whether a failure may resolve itself without an edit. It searches the kubelet's message about an image or a
 // container, or the API server's message about a pod, because only the wording of these messages reveals whether a failure is temporary. A
-// failure is temporary if a registry, the container runtime or a webhook is unreachable or too busy. A failure is also temporary if a
-// controller has not yet finished the setup of a new namespace or quota.
+// failure is temporary if a registry, the container runtime, or a webhook is unreachable or too busy, or if a controller has not yet
+// finished the setup of a new namespace or quota.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -119,7 +119,7 @@ func isTemporary(words string) bool {
 }
 
 // lacksNode reports whether no node fits a pod, according to a message from the scheduler (k8s.io/kubernetes/pkg/scheduler). It returns
-// false if the fitting nodes are full, cordoned or not ready.
+// false if the fitting nodes are full, cordoned, or not ready.
 func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(said, words) })
@@ -153,7 +153,7 @@ func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said st
 }
 
 // isLoop reports whether a container has terminated more than once. The first termination does not count, because a Secret that is created
-// together with the Echo may arrive late: the kubelet adds the Secret to the volume when it restarts the container.
+// together with the Echo may arrive late. The kubelet adds the Secret to the volume when it restarts the container.
 func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 }

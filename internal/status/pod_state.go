@@ -26,9 +26,9 @@ const (
 // PodSummary is a summary of one of an Echo's pods.
 type PodSummary struct {
 	Name string
-	// Node is the name of the pod's node, or an empty string until the pod is scheduled.
+	// Node is the name of the pod's node, and is empty until the pod is scheduled.
 	Node string
-	// State is Ready, NotReady, Pending, Failed or Terminating.
+	// State is a result of PodState.
 	State string
 	// Companion is true if the pod is a companion.
 	Companion bool

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// IsRolloutStep reports whether an update of a Deployment changes only pod counts. An update that matters to a user or to the Echo's status
-// is not a step: the pods become ready or stop being ready, a cause appears or disappears, or a client edits the Deployment.
+// IsRolloutStep reports whether an update of a Deployment changes only pod counts. An update is not a step if the pods become ready or stop
+// being ready, a cause appears or disappears, or a client edits the Deployment.
 func IsRolloutStep(before, after *appsv1.Deployment) bool {
 	if isReady(before, replicasOf(before)) != isReady(after, replicasOf(after)) ||
 		pauseCause(before) != pauseCause(after) || creationCause(before) != creationCause(after) ||
@@ -28,7 +28,7 @@ func withoutStatus(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// HasNewCause reports whether a pod shows why it is not ready but did not show this before an update. before is nil if the pod is new.
+// HasNewCause reports whether an update of a pod reveals a new reason why the pod is not ready. before is nil if the pod is new.
 func HasNewCause(before, after *corev1.Pod) bool {
 	now := podCause(after)
 	return now != (cause{}) && (before == nil || podCause(before) != now)

@@ -21,7 +21,7 @@ const (
 	refusalRetry = 2 * time.Second
 )
 
-// stalls is the time when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
+// stalls states when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
 type stalls int
 
 const (
@@ -30,7 +30,7 @@ const (
 	stallsAtOnce
 )
 
-// stallsBy returns when an Echo that is not ready becomes stalled, depending on the reason. Problems with images, nodes and quotas can
+// stallsBy returns when an Echo that is not ready becomes stalled, depending on the reason. Problems with images, nodes, and quotas can
 // resolve without an edit of the Echo.
 func stallsBy(reason v1.Reason) stalls {
 	switch reason {
@@ -46,7 +46,7 @@ func stallsBy(reason v1.Reason) stalls {
 // stalls returns when a failure causes an Echo to stall.
 func (f *Failure) stalls() stalls {
 	switch {
-	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec once other objects change
+	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec after other objects change
 		return stallsLater
 	case f.Reason == v1.ReasonApplyFailed && !isRefusal(f.Err):
 		return stallsNever
@@ -93,8 +93,8 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 	return max(stalledAfter-degradedFor(status, now), 0)
 }
 
-// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends at
-// the latest when the Echo becomes stalled. After that, the operator retries at a fixed rate.
+// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but never
+// extends past the time when the Echo becomes stalled. After that, the operator retries at a fixed rate.
 func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)
@@ -102,8 +102,8 @@ func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration 
 	return LookPeriod
 }
 
-// degradedFor returns how long the Degraded condition has been True. A rejection has lasted for the same time, unless the Echo was degraded
-// before the rejection.
+// degradedFor returns how long the Degraded condition has been True. A rejection has lasted equally long, unless the Echo was degraded
+// before.
 func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	if degraded == nil || degraded.Status != metav1.ConditionTrue {

@@ -182,8 +182,8 @@ func refusedPods(message string) Observation {
 	return Observation{Deployment: d}
 }
 
-// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection causes the Echo to stall. Before that,
-// the wait for each reconcile equals the time that the rejection has lasted.
+// TestEvaluate_looksAgainWhenARefusalStalls checks that a reconcile is due exactly when a rejection causes the Echo to stall. Each earlier
+// wait equals the time that the rejection has lasted.
 func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 	g := NewWithT(t)
 	refused := func() *Failure {

@@ -15,13 +15,12 @@ const (
 	Soon = 200 * time.Millisecond
 	// Gathered is the delay for an event that only changes counts, so that the status is not written for each step of each pod in a rollout.
 	Gathered = 2 * time.Second
-	// ByCompanion is the delay for an event of a pod that requests a companion. Unless the companion cannot be created, the companion's own
-	// event arrives earlier.
+	// ByCompanion is the delay for an event of a pod that requests a companion. The event of the companion arrives earlier if the companion
+	// can be created.
 	ByCompanion = 10 * time.Second
 )
 
-// Delay returns how long to delay an event, or zero for no delay. before is nil for a new object, and after is nil for an object that is
-// gone.
+// Delay returns how long to delay an event. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
 // After returns a handler that adds Echoes to the queue when the delay of an event has elapsed, unless another event adds them earlier.

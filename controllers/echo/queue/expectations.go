@@ -18,11 +18,12 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// CacheLag is the maximum time that a reconcile waits until the cache holds the operator's own writes.
+// CacheLag is the maximum time that a reconcile waits for the cache to hold the operator's own writes.
 const CacheLag = 10 * time.Second
 
 // Expectations prevents two kinds of unnecessary reconciles. Reconciles that are started by the operator's own writes would have nothing to
-// do. Reconciles that start before the cache holds these writes would repeat them. The methods of Expectations may be called concurrently.
+// do. Reconciles that start before the cache holds these writes would repeat the writes. The methods of Expectations may be called
+// concurrently.
 //
 // No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write by the
 // reconcile. The reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write.
@@ -40,7 +41,7 @@ type writes struct {
 	reconciling bool
 	// held are the events that arrived during the reconcile.
 	held []heldEvent
-	// awaited are the versions of each object that the cache does not hold yet, oldest first.
+	// awaited lists, for each object, the versions that the cache lacks, oldest first.
 	awaited map[types.UID][]string
 	// last is the time when the newest awaited version was written.
 	last time.Time
@@ -54,8 +55,8 @@ type heldEvent struct {
 	deliver func()
 }
 
-// Begin requests the start of an Echo's reconcile. It returns zero if the reconcile may start. Otherwise, it returns how long to wait
-// unless an event arrives earlier. Writes for an earlier Echo of the same name do not delay the reconcile.
+// Begin starts an Echo's reconcile and returns zero, or returns how long to wait if no event arrives. Writes for an earlier Echo of the
+// same name do not delay the reconcile.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -97,8 +98,7 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	}
 }
 
-// End records that an Echo's reconcile has ended, and delivers the events that arrived during the reconcile and are not caused by its
-// writes.
+// End records that an Echo's reconcile has ended, and delivers the held events that the reconcile's writes did not cause.
 func (o *Expectations) End(echo types.NamespacedName) {
 	for _, e := range o.ended(echo) {
 		e.deliver()
@@ -194,7 +194,7 @@ func (o *Expectations) Clear() {
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Without returns a handler that drops the events caused by the operator's own writes. echoOf returns the Echo that an object belongs to,
-// or an empty name if there is none.
+// or an empty name.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
 	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
 		if o.arrived(echo, object, deliver) {

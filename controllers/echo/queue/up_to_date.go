@@ -12,9 +12,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// comparison records that an Echo's children match their desired state: it holds the inputs of the children, and the versions of the
-// children. Building and comparing the children again would take most of a reconcile's time. No edit by another client is missed, because
-// each edit gives an object a new resource version, and a version is recorded only after the object was compared.
+// comparison holds the versions of an Echo's children that match their desired state, and the inputs that determine this state. Building
+// and comparing the children again would take most of a reconcile's time. No edit by another client is missed, because each edit gives an
+// object a new resource version, and a version is recorded only after the object was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64

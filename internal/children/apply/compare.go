@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// desired returns a child in the form that the operator applies.
+// desired returns the desired child as a typed value.
 func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	value, err := s.of(c).ObjectToTyped(c.Desired)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	return value, nil
 }
 
-// found returns a child in the form that exists in the cluster. It allows duplicate list items, because another client may have added them.
+// found returns the live child as a typed value. It allows duplicate list items, because another client may have added them.
 func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
 	content, err := contentOf(c, live)
 	if err != nil {
@@ -37,15 +37,15 @@ func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, 
 
 // Difference describes how a live child differs from the desired one.
 type Difference struct {
-	// None is true if applying the child would change nothing. In that case, each field has the desired value, and the operator owns exactly
-	// these fields. Fields that other clients added are ignored, unless they are in a list or a map that is set as a whole.
+	// None is true if an apply would change nothing. Each field then has the desired value, and the operator owns exactly these fields. Fields
+	// that other clients added are ignored, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object must be recreated, because an update would not have the same effect. This is the case for changes to the
-	// class of an Ingress or a load balancer, and to the IP families of a Service.
+	// Replace is true if the object must be recreated, because an update would not have the same effect. Examples are changes to the class of
+	// an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
-	// Renamed contains the fields of list items in which another client edited the key, such as the number of a port. The operator's item is
-	// then missing, and an item with another key has its content. Applying the child would add the missing item in addition to the renamed
-	// one, and the API server may reject this. Renamed also includes items that have the name of another desired item.
+	// Renamed contains the fields of list items in which another client edited the key, such as the number of a port. An item with another key
+	// then has the content of the operator's item. An apply would add the operator's item again, and the API server may reject the duplicate.
+	// Renamed also includes items that have the name of another desired item.
 	Renamed *fieldpath.Set
 }
 
@@ -154,8 +154,8 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of list items in which another client edited the key. It omits fields that the operator owns but that are no
-// longer desired, because apply removes these.
+// renamed returns the fields of list items in which another client edited the key. It omits fields that the operator owns, because an apply
+// removes them if they are no longer desired.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
@@ -199,7 +199,7 @@ func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, oth
 	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
 }
 
-// items returns those paths in a set that lead to items in lists that are merged by keys.
+// items returns the paths in a set that lead to list items with keys.
 func items(fields *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fields.Iterate(func(path fieldpath.Path) {
@@ -221,7 +221,7 @@ func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return inside
 }
 
-// itemAt returns the map at a path in the JSON content of an object, or nil if there is none.
+// itemAt returns the map at a path in the JSON content of an object, or nil.
 func itemAt(object any, path fieldpath.Path) map[string]any {
 	for _, element := range path {
 		switch {

@@ -17,7 +17,7 @@ func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// AppliedAt returns the time at which the operator last changed an object, or the creation time of the object if the former is not known.
+// AppliedAt returns the time at which the operator last changed an object, or, if that time is not known, the object's creation time.
 func AppliedAt(object client.Object) time.Time {
 	for _, entry := range object.GetManagedFields() {
 		if IsOwn(entry) && entry.Time != nil {
@@ -59,7 +59,7 @@ func identity() *fieldpath.Set {
 }
 
 // GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The next apply
-// then removes those fields that it does not set.
+// then removes the fields that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {

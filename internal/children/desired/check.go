@@ -36,11 +36,11 @@ const (
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
 	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The deadline is not set on the Job,
-	// because this would delete the pod together with the verdict. The operator waits less time for a verdict, because the kubelet's message
-	// about ending a pod hides earlier messages, such as that the image cannot be pulled.
+	// because the Job would then delete the pod and its verdict. The operator waits less time for a verdict, because the kubelet's message
+	// about ending a pod hides earlier messages, for example about an image that cannot be pulled.
 	checkGraceSeconds = 120
 	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
-	// the CronJob was suspended or no controller was running. That run would have its original scheduled time.
+	// the CronJob was suspended or no controller was running.
 	checkStartSeconds = 60
 )
 
@@ -75,7 +75,7 @@ func checkLabels(echo *v1.Echo, check string) map[string]string {
 	}
 }
 
-// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string if there is none.
+// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string.
 func CheckOf(object client.Object) string {
 	if object.GetLabels()[children.LabelName] != checkNameValue {
 		return ""

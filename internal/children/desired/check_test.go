@@ -102,8 +102,7 @@ func TestCheck_ownService(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service. If the Echo's own NetworkPolicy dropped the check's requests, an
-// outage would look like a closed network.
+// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service. Otherwise, an outage of the path would look like blocked egress.
 func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// childOf returns the child of a kind for an Echo that has all fields set, after applying a change to the Echo.
+// childOf changes an Echo that has all fields set, and returns the Echo's child of a kind.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
@@ -56,7 +56,7 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted covers fields for which faults were found in the past.
+// TestEditsOfOthersThatAreReverted covers fields in which bugs were found in the past.
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{

@@ -47,15 +47,15 @@ func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 func TestDeploymentReplicas(t *testing.T) {
 	for _, replicas := range []int32{0, 1, 20} {
 		d := liveDeployment(t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = &replicas }))
-		// If the field were unset, the API server would set 1.
+		// The API server sets an unset field to 1.
 		if d.Spec.Replicas == nil || *d.Spec.Replicas != replicas {
 			t.Errorf("%d replicas: the Deployment has %v", replicas, d.Spec.Replicas)
 		}
 	}
 }
 
-// TestTheSelectorOfADeploymentNeverChanges compares the selectors for Echoes that differ in all fields. The selector must not change,
-// because the API server rejects such changes.
+// TestTheSelectorOfADeploymentNeverChanges compares the selectors for Echoes that differ in all fields. The API server rejects changes to a
+// selector.
 func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
 	g := NewWithT(t)
 	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", support.EveryField))

@@ -68,7 +68,7 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	}
 }
 
-// isIdentity reports whether a leaf is part of what identifies the object: its version, kind, namespace or name.
+// isIdentity reports whether a leaf is part of the object's identity: its version, kind, namespace, or name.
 func isIdentity(l leaf) bool {
 	parent, _ := l.parent.(map[string]any)
 	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" ||

@@ -45,7 +45,7 @@ func ipFamilies(service map[string]any) []string {
 	return families
 }
 
-// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string if there is none.
+// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string.
 func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
 	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
 	return corev1.IPFamilyPolicy(policy)

@@ -62,7 +62,7 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 	}
 }
 
-// TestTheSecondIPFamilyIsTheAPIServers covers dual-stack policies. With these policies, the API server adds the second family to the list.
+// TestTheSecondIPFamilyIsTheAPIServers covers dual-stack policies, for which the API server adds the second family to the list.
 func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {

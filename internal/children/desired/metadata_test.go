@@ -62,8 +62,7 @@ func TestWithMetadata_commonMetadata(t *testing.T) {
 	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
 }
 
-// TestCommonMetadata_everyObject checks that all objects have the common labels and annotations, and that the pod and Job templates in them
-// do, too.
+// TestCommonMetadata_everyObject checks that all objects, and the pod and Job templates in them, have the common labels and annotations.
 func TestCommonMetadata_everyObject(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
@@ -215,7 +214,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	return made
 }
 
-// digested returns the keys of the result of digests, in the order of the table of kinds.
+// digested returns the keys of the digests, in the order of the table of kinds.
 func digested() []string {
 	var names []string
 	for _, k := range Table() {

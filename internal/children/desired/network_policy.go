@@ -74,7 +74,7 @@ func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
 }
 
 // noEgress sets an empty list of egress rules in a NetworkPolicy, so that rules from other clients are removed. An apply configuration
-// cannot do this, because it omits empty lists.
+// would omit the empty list.
 func noEgress(policy *children.Child) {
 	if policy.Desired != nil {
 		policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}

@@ -56,9 +56,9 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	return child
 }
 
-// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. It ignores additional fields, whether other
+// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other
 // clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because
-// a selector with an extra label selects nothing. The rest of the schema is not known, because the schema depends on the cluster.
+// a selector with an extra label selects nothing. The operator does not know the schema, which depends on the cluster.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {

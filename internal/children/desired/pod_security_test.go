@@ -89,7 +89,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	}
 }
 
-// TestPodSecurity_podsOfCronJobs checks that a Pod Security Standard is enforced for a check's pods, too.
+// TestPodSecurity_podsOfCronJobs checks that a Pod Security Standard is also enforced for a check's pods.
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()

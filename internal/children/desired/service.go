@@ -59,8 +59,7 @@ func refineService(service *children.Child) {
 	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
 }
 
-// recreateService reports whether a Service must be recreated. This may be necessary because the API server does not change all fields of
-// an existing Service.
+// recreateService reports whether a Service must be recreated.
 func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
 	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
 }

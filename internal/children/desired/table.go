@@ -122,7 +122,7 @@ func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
 	return all
 }
 
-// setChild sets the fields of a child of an Echo. The argument desired may be nil.
+// setChild sets the fields of a child of an Echo. desired may be nil.
 func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.Unstructured) {
 	*c = children.Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Desired: desired, Optional: k.Optional,
 		RunsPods: k.runsPods}

@@ -12,7 +12,7 @@ import (
 )
 
 // companionRestartDelay is the minimum time between the creation of a companion and its replacement after it ends. It prevents a tight loop
-// if a companion always fails.
+// of failing companions.
 const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.
@@ -21,7 +21,7 @@ type CompanionState struct {
 	Owner *corev1.Pod
 	// Echo is the Echo that the owner's label names, or nil if it does not exist.
 	Echo *v1.Echo
-	// Node is the node that the owner runs on, or nil if there is none.
+	// Node is the node that the owner runs on, or nil.
 	Node *corev1.Node
 	// Companions contains all companions of pods with the owner's name, including the companions of an earlier pod with the same name.
 	Companions []corev1.Pod
@@ -85,19 +85,19 @@ func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now
 	return plan
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion never has a companion of its own, because this would lead to an
-// endless chain of companions.
+// wantsCompanion reports whether a pod should have a companion. A companion has no companion of its own, to avoid an endless chain of
+// companions.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
 
 // allowsCompanion reports whether companions of an Echo may be created and replaced. The Echo must have the finalizer, so that its deletion
-// waits for the companions. In addition, the Echo must be allowed and not paused. Otherwise, its other objects stay unchanged, too.
+// waits for the companions. The Echo must also be allowed and not paused.
 func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
-// AcceptsPods reports whether the scheduler may place pods on a node. A node that is nil does not exist.
+// AcceptsPods reports whether the scheduler may place pods on a node. A nil node does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
 // others returns the companions that do not have the given name and are not being deleted.

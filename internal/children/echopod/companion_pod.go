@@ -22,7 +22,7 @@ const (
 	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 
-// companionName returns the name of a pod's companion. A pod cannot have two companions, because this is the only possible name. The name
+// companionName returns the name of a pod's companion. A pod cannot have two companions, because only one name is possible. The name
 // depends on the pod's UID, because pods of a StatefulSet reuse their names.
 func companionName(owner string, uid types.UID) string {
 	digest := sha256.Sum256([]byte(uid))

@@ -39,8 +39,7 @@ func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// compact returns headers or faults as JSON without HTML escapes. Because Linux limits the length of environment variables, the JSON must
-// not be longer than about twice the length of the headers.
+// compact returns headers or faults as JSON without HTML escapes, because Linux limits the length of environment variables.
 func compact(list any) string {
 	text := &strings.Builder{}
 	encoder := json.NewEncoder(text)

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. The operator enforces these rules instead of
-// the schema, so that the rules can change together with defaults that are not in the schema.
+// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules stay out of the schema, so that
+// they can change together with defaults that are not in the schema.
 func ValidateFields(echo *v1.Echo) error {
 	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
 		return err
@@ -54,7 +54,7 @@ func isOrDefaults(field, port int32) string {
 	return fmt.Sprintf("is %d", port)
 }
 
-// missingTLS returns why Gateways cannot connect over HTTPS, or nil if they can connect or do not need to.
+// missingTLS returns why Gateways cannot connect over HTTPS as required, or nil if they can.
 func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
 		return nil

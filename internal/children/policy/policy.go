@@ -37,8 +37,8 @@ func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	return nil
 }
 
-// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Without this rule, anyone with the right to create an
-// Echo could send requests from a pod to any address, and see in the status which addresses respond.
+// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone with the right to
+// create an Echo could send requests from a pod to any address, and see in the status which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	switch {
@@ -58,8 +58,8 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	return nil
 }
 
-// isBelow reports whether a URL is equal to another URL, or is below the other URL's path. Gateways can interpret an escaped path segment
-// as a dot segment.
+// isBelow reports whether a URL is equal to another URL, or below that URL's path. Gateways can interpret an escaped path segment as a dot
+// segment.
 func isBelow(url, base string) bool {
 	if base == "" || url == base {
 		return base != ""

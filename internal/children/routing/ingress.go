@@ -51,7 +51,7 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 }
 
 // ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift gives the
-// Route the router's default certificate only for such an empty entry: OpenShift creates no Route for a host without a valid Secret
+// Route the router's default certificate only for an entry without a host, and creates no Route for a host without a valid Secret
 // (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the default
 // certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
@@ -65,8 +65,7 @@ func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLS
 	return tls
 }
 
-// NoRoute explains why OpenShift creates no Route for an Echo's Ingress. The explanation is empty if OpenShift creates a Route, or if the
-// cluster does not serve Routes.
+// NoRoute explains why OpenShift creates no Route for an Echo's Ingress, or returns an empty string.
 func NoRoute(echo *v1.Echo, config children.Config) string {
 	switch {
 	case !config.Routes || !children.HasIngress(echo):

@@ -32,7 +32,7 @@ func internalURL(echo *v1.Echo, port int32) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", port)
 }
 
-// ExternalURL returns the URL for clients outside the cluster. The Ingress' URL takes precedence, then the URL of a Gateway that accepted
+// ExternalURL returns the URL for clients outside the cluster. The Ingress's URL takes precedence, then the URL of a Gateway that accepted
 // the HTTPRoute, then the load balancer's URL. The external URL is empty if none of these URLs exists, for example because the load
 // balancer has no address yet. If there is no HTTPRoute, route is nil.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
@@ -56,8 +56,7 @@ func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRo
 // serviceURL returns the URL of a Service at a host name or an IP address.
 func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
 
-// hostURL returns the URL for a port at a host name or an IP address. The URL omits the port if it is the default for the scheme, which is
-// http or https.
+// hostURL returns the URL for a port at a host name or an IP address. The URL omits the default port of the scheme, which is http or https.
 func hostURL(scheme, host string, port int32) string {
 	usual := map[string]int32{"http": 80, "https": 443}
 	if port != usual[scheme] {

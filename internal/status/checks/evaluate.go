@@ -26,7 +26,7 @@ const (
 
 // Observation holds what the operator knows about an Echo's checks.
 type Observation struct {
-	// Checks holds the checks in the spec, by name. The status of any other check does not change.
+	// Checks holds the observed checks, by name. The status of a check that was not observed does not change.
 	Checks map[string]Runs
 	// Gone holds the names of the former checks that no longer have a CronJob.
 	Gone map[string]bool
@@ -56,7 +56,7 @@ type Report struct {
 	Status v1.EchoStatus
 	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
 	Transitions []status.Transition
-	// Next is the time until the next reconcile if no event arrives earlier, or zero if nothing depends on time.
+	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
 	Next time.Duration
 }
 
@@ -91,7 +91,7 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 }
 
 // checkStatus returns the status of a check, given its previous status. The second result is the time until the next reconcile if no event
-// arrives earlier.
+// arrives.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name
@@ -110,12 +110,12 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 	return current, next
 }
 
-// setUnknown sets the result of a check to Unknown, and the message of the check to the reason.
+// setUnknown sets a check's result to Unknown, and the check's message to the reason.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
-// pathsHealthy returns the condition for an Echo's checks, or nil if there are none.
+// pathsHealthy returns the condition for an Echo's checks, or nil.
 func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
 	if len(checks) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func isProblem(check v1.EchoCheckStatus) bool {
 	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
 }
 
-// findCheck returns the status of a check, or an empty status if there is none.
+// findCheck returns the status of a check, or a status that has only a name.
 func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
 	for _, check := range checks {
 		if check.Name == name {

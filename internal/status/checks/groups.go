@@ -10,7 +10,7 @@ import (
 )
 
 // ValidateGroups returns an *InvalidSpecError if a check has a group that pathcheck does not know. The schema accepts any name, so that an
-// Echo with a newer group can also exist in a cluster with an older operator.
+// Echo with a newer group can exist in a cluster with an older operator.
 func ValidateGroups(check *v1.EchoCheck) error {
 	known := knownGroups()
 	for _, name := range check.Groups {

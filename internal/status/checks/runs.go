@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// patience is how long after its deadline a check run may still give a verdict. This time allows for the creation, scheduling and start of
-	// the run's pod, and for clock differences.
+	// patience is how long after its deadline a check run may still give a verdict. It allows for the creation, scheduling, and start of the
+	// run's pod, and for clock differences.
 	patience = 90 * time.Second
 	// clockSkew is how much the clocks of the API server and the CronJob controller may differ.
 	clockSkew = 5 * time.Second
@@ -26,7 +26,7 @@ const (
 
 // Runs holds what the operator knows about the runs of a check.
 type Runs struct {
-	// Refused is the reason why the check has no CronJob. Refused is zero if there is a CronJob or if the URL is not known.
+	// Refused is the reason why the check's CronJob cannot be created or updated, or zero.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
@@ -34,21 +34,20 @@ type Runs struct {
 	Hash string
 	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
 	Scheduled time.Time
-	// Since is the time at which the last run began or, before the first run, at which the CronJob was created. Since is zero if there is no
+	// Since is the time when the last run began or, before the first run, the time when the CronJob was created. Since is zero if there is no
 	// CronJob.
 	Since time.Time
 	// Running is true if a Job of the check has not ended.
 	Running bool
-	// Blocked is the reason why the API server would reject the missing Job or pod of a run. Blocked is zero if the API server would accept
-	// the object.
+	// Blocked is the reason why the API server would reject the missing Job or pod of a run, or zero.
 	Blocked message.Problem
 }
 
 // Lacks reports which objects of a run should exist but do not.
 type Lacks struct{ Job, Pod bool }
 
-// Lacks returns the objects that Kubernetes should have created for the last run but did not create. If a CronJob's Job or a Job's pod was
-// rejected, only an event reports it.
+// Lacks returns the objects that Kubernetes should have created for the last run but did not create. Only an event reports that the Job or
+// the pod was rejected.
 func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
 		return Lacks{}
@@ -64,10 +63,10 @@ func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 
 // nextRun returns the time of the next run of a check, in the operator's time zone. The time is zero if the schedule never matches. The
 // CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema
-// rejects such a schedule.
+// rejects schedules without this space.
 func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil { // the API server rejects a CronJob with such a schedule
+	if err != nil { // the API server rejects a CronJob with this schedule
 		return time.Time{}
 	}
 	return schedule.Next(after)
@@ -106,7 +105,7 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 }
 
 // hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. The comparison uses the pod's
-// creation time, which the API server sets, because the node's clock may differ considerably from the CronJob controller's clock.
+// creation time, which the API server sets, because the clocks of the node and the CronJob controller may differ considerably.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {

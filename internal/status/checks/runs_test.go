@@ -61,7 +61,7 @@ func TestEvaluate_sidecars(t *testing.T) {
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
 }
 
-// TestRuns_Lacks checks which objects are reported as missing once the Job or the pod of a run should exist.
+// TestRuns_Lacks checks which objects are reported as missing when the Job or the pod of a run should exist.
 func TestRuns_Lacks(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
 	const long, short = 2 * time.Hour, 30 * time.Second

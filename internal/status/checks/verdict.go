@@ -45,7 +45,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 }
 
-// silenceOf returns the reason why a run reveals nothing about the path: its pod got no response at all. The reason is empty if anything
+// silenceOf returns the reason why a run that got no response at all reveals nothing about the path. The reason is empty if anything
 // responded, because the path itself may then be down.
 func silenceOf(v pathverdict.Verdict) string {
 	switch v.Silent {

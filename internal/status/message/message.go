@@ -30,13 +30,13 @@ const (
 type Problem struct {
 	// Text says what is wrong, without a period at the end.
 	Text string
-	// Quote is what another component reports about the problem, or an empty string if no other component reports anything.
+	// Quote is another component's report of the problem, or an empty string.
 	Quote string
 	// Advice says what to do in one or more sentences.
 	Advice string
 }
 
-// String returns the whole problem as sentences, or an empty string if there is none.
+// String returns the whole problem as sentences.
 func (p Problem) String() string { return Join(p.sentence(), p.Advice) }
 
 // Headline returns a sentence that says what is wrong, without the quote or the advice. The sentence is empty if nothing is wrong.

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// These phrases are from the API server's messages about quotas. OpenShift's cluster quotas use the same library:
+// These phrases are from the API server's messages about quotas. OpenShift's cluster quotas also use the library
 // k8s.io/apiserver/pkg/admission/plugin/resourcequota.
 const (
 	quotaExceeded     = "exceeded quota: "

@@ -152,7 +152,7 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 }
 
 // fieldOf returns the name of the field in a group that determines a field of a child. It is the last name in the path that also occurs in
-// the group. If no name in the path does, fieldOf returns an empty string. The API server capitalizes some names.
+// the group. The API server capitalizes some names.
 func fieldOf(group reflect.Type, path string) string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	for i, name := range slices.Backward(names) {
@@ -166,7 +166,7 @@ func fieldOf(group reflect.Type, path string) string {
 	return ""
 }
 
-// findField returns the name of a field as an Echo spells it, or an empty string if the group does not have the field.
+// findField returns the name of a field as an Echo spells it, or an empty string.
 func findField(group reflect.Type, name string) string {
 	for field := range group.Fields() {
 		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {
