@@ -133,9 +133,8 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that certain packages are not linked into the program. Some of these packages once made the program
-// larger: the API server's expression library, and packages that only the kubectl plugin needs. The API server's metrics slow down the
-// start of the program.
+// TestLargeModulesAreNotLinked checks that the program does not link packages that make it larger or start more slowly: the API server's
+// expression library and metrics, and packages that only the kubectl plugin needs.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

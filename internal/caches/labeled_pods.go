@@ -14,8 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// NewLabeledPods adds a second cache to a manager, for the pods that request a companion. The second cache is necessary because a cache has
-// only one selector per kind. Pods without the companion label use no memory.
+// NewLabeledPods adds a second cache to a manager, for the pods that request a companion. Pods without the companion label use no memory.
 func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
 	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
@@ -32,13 +31,13 @@ func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, erro
 	return pods, mgr.Add(managedCache{pods})
 }
 
-// managedCache makes a manager start a cache together with the manager's own cache and wait for both before leader election.
+// managedCache makes a manager start a second cache together with its own cache, and wait for both before leader election.
 type managedCache struct{ cache.Cache }
 
-// GetCache returns the cache. This method is what makes a manager treat the object as a cache.
+// GetCache makes a manager treat the object as a cache.
 func (c managedCache) GetCache() cache.Cache { return c.Cache }
 
-// stripLabeledPod is a cache transform that keeps only those parts of a pod that determine its companion.
+// stripLabeledPod is a cache transform that keeps only the parts of a pod that determine its companion.
 func stripLabeledPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -42,9 +42,8 @@ func (w Watched) Objects() []client.Object {
 	return objects
 }
 
-// Options returns the options that make the cache keep only objects that the operator created, without the fields that the operator does
-// not read. For other PodMonitors, the cache keeps only their identity. The function missed is called when the cluster no longer serves a
-// watched kind.
+// Options returns options that limit the cache to the objects and fields that the operator reads. The cache calls missed when the cluster
+// no longer serves a watched kind.
 func Options(namespaces []string, watched Watched, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -63,8 +62,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		// There is no label selector, because it would hide a PodMonitor that lost its labels and is no longer desired. Clusters have few
-		// PodMonitors.
+		// A label selector would hide a PodMonitor that lost its labels and is no longer desired. Clusters have few PodMonitors.
 		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
@@ -77,7 +75,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 	return o
 }
 
-// furtherCacheOptions returns the options for all caches other than the manager's cache.
+// furtherCacheOptions returns the options for caches other than the manager's cache.
 func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
 	return cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

@@ -47,8 +47,8 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options, because the cache keeps all objects of a kind without
-// options. Other kinds must not have options, because a kind that is not served cannot be listed.
+// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options: without options, the cache would keep all objects of the
+// kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
 func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string

@@ -2,12 +2,10 @@ package caches
 
 import "context"
 
-// Synced is a channel that is also a runnable. A manager starts the runnable when the manager's caches are filled, and the runnable then
-// closes the channel.
+// Synced is a channel that closes when a manager's caches are filled, because the manager then starts it as a runnable.
 //
-// A manager cannot stop before its caches are filled. If its context ends, it still waits for the caches, and uses a whole CPU core while
-// it waits: sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. At that time, the manager does not hold the lease, so no other
-// replica has to wait for the manager.
+// A manager cannot stop before its caches are filled. If its context ends earlier, it keeps waiting, and uses a whole CPU core:
+// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It does not hold the lease yet, so no other replica has to wait for it.
 type Synced chan struct{}
 
 // Start implements manager.Runnable.
@@ -16,7 +14,7 @@ func (c Synced) Start(context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable. Replicas that are not the leader fill their caches, too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. All replicas fill their caches.
 func (Synced) NeedLeaderElection() bool { return false }
 
 // Then calls a function after the caches are filled.

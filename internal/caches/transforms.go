@@ -49,12 +49,11 @@ func stripChild(object any) (any, error) {
 	return object, nil
 }
 
-// ownFields returns the managed fields entries for the fields that the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) })
 }
 
-// stripPodMonitor is a cache transform. If a PodMonitor does not belong to an Echo, it keeps only the identity of the PodMonitor.
+// stripPodMonitor is a cache transform that keeps only the identity of a PodMonitor that does not belong to an Echo.
 func stripPodMonitor(object any) (any, error) {
 	monitor, ok := object.(*unstructured.Unstructured)
 	if !ok {
@@ -94,14 +93,13 @@ func stripPod(object any) (any, error) {
 	return stripped, nil
 }
 
-// conditionsRead returns only the pod conditions that the operator reads.
 func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return slices.Clip(slices.DeleteFunc(slices.Clone(all), func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodReady && c.Type != corev1.PodScheduled
 	}))
 }
 
-// stripStatuses keeps only those parts of container statuses that the operator reads: the current state and the last termination state.
+// stripStatuses keeps only the parts of container statuses that the operator reads.
 func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	stripped := make([]corev1.ContainerStatus, len(all))
 	for i, s := range all {

@@ -13,15 +13,14 @@ import (
 
 const (
 	kind = "CERTIFICATE"
-	// byteOrderMark is the byte order mark that some editors write at the start of a file. It must be removed, because it would hide the first
-	// PEM block.
+	// byteOrderMark, which some editors write at the start of a file, would hide the first PEM block.
 	byteOrderMark = "\xef\xbb\xbf"
 )
 
 // IsEmpty reports whether a file contains only whitespace.
 func IsEmpty(file []byte) bool { return len(bytes.TrimSpace(withoutMark(file))) == 0 }
 
-// Parse returns the certificates in a file, and an error if there are none.
+// Parse returns the certificates in a file, or an error if there are none.
 func Parse(file []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	blocks, rest := 0, withoutMark(file)

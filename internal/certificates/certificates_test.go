@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestParse checks that Parse returns all certificates in a file, or an error that explains why it cannot return them.
+// TestParse checks that Parse returns all certificates in a file, or explains why it cannot.
 func TestParse(t *testing.T) {
 	a, b := echotest.NewAuthority(t, "a").PEM, echotest.NewAuthority(t, "b").PEM
 	key := echotest.NewAuthority(t, "c").Issue(t, "leaf").Key

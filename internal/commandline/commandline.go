@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Clean removes whitespace and byte order marks, which files and templates can add, from the start and the end of a value.
+// Clean removes whitespace and byte order marks, which files and templates can add, from both ends of a value.
 func Clean(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
 }
@@ -19,7 +19,6 @@ func Clean(text string) string {
 // WithoutMark removes the byte order mark that some editors write at the start of a file.
 func WithoutMark(text string) string { return strings.TrimPrefix(text, string(mark)) }
 
-// mark is the byte order mark.
 const mark = '\ufeff'
 
 // Version returns the line that --version prints.
@@ -40,8 +39,8 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Parse adds --help and --version to a program's flags, and parses them. The usage begins with a line such as "pathcheck [flags] URL". If
-// --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
+// Parse adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck [flags]
+// URL". If --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
 func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
 	flags.Usage = func() {} // Report prints the usage
 	flags.BoolP("help", "h", false, "print this help")

@@ -90,7 +90,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodes_inTheHelp checks that the help for kubectl echo describes the exit codes with the same words as the documentation.
+// TestExitCodes_inTheHelp checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
 func TestExitCodes_inTheHelp(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
 		command, ok := strings.CutPrefix(name, "kubectl echo ")
@@ -106,7 +106,7 @@ func TestExitCodes_inTheHelp(t *testing.T) {
 	}
 }
 
-// startEchoServer starts the program, and returns its addresses from the first line of its log.
+// startEchoServer returns the server's addresses from the first line of its log.
 func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
@@ -128,7 +128,6 @@ func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string
 	return command, addresses
 }
 
-// stop stops a program with SIGTERM, and returns its exit code.
 func stop(t *testing.T, command *exec.Cmd) int {
 	t.Helper()
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -139,7 +138,7 @@ func stop(t *testing.T, command *exec.Cmd) int {
 }
 
 // apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod. The
-// server forwards the pod's port to an address.
+// server forwards the pod's port.
 type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.

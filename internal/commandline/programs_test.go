@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// build compiles the operator and all programs in cmd with the settings of a release, and returns the paths of the executables.
+// build compiles the operator and all programs in cmd with release settings, and returns the paths of the executables.
 func build(t *testing.T) []string {
 	t.Helper()
 	folder := t.TempDir() + "/"
@@ -26,7 +26,7 @@ func build(t *testing.T) []string {
 	return programs
 }
 
-// run executes a program without environment variables, and returns its exit code and its output.
+// run executes a program without environment variables.
 func run(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	out, err := &strings.Builder{}, &strings.Builder{}

@@ -12,16 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. These objects are deleted
-// together with the operator, because their owners are.
+// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. When the operator is
+// uninstalled, the objects are deleted together with their owner.
 type Additions struct {
-	// What describes the objects and their purpose in log messages.
+	// What completes the log message "The operator could not add ...".
 	What string
 	// Served holds the kinds in the objects' API that the cluster serves.
 	Served map[string]bool
 	// Objects returns the objects without owner references.
 	Objects func() ([]*unstructured.Unstructured, error)
-	// Owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
+	// Owner returns the owner of the objects. If it is nil, the operator adds no objects.
 	Owner func(context.Context) (*metav1.OwnerReference, error)
 	// Manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
 	// owners without removing the others.
@@ -30,14 +30,13 @@ type Additions struct {
 	Log     logr.Logger
 }
 
-// retries returns a backoff that outlasts the start of an API server. More attempts are not justified, because the operator works without
-// these objects.
+// retries returns a backoff that outlasts the start of an API server.
 func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (a *Additions) NeedLeaderElection() bool { return true }
 
-// Start implements manager.Runnable. Start always returns nil, because the operator works without these objects.
+// Start implements manager.Runnable. It always returns nil, because the operator works without these objects.
 func (a *Additions) Start(ctx context.Context) error {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {

@@ -10,7 +10,7 @@ import (
 type Times struct {
 	// Period is the time between two queries.
 	Period time.Duration
-	// Rest is the minimum time that a process runs before it exits because of a change. Rest lets the operator do its work even if APIs appear
+	// Rest is the minimum time that a process runs before it exits because of a change. It lets the operator do its work even if APIs appear
 	// and disappear often.
 	Rest time.Duration
 }
@@ -21,8 +21,7 @@ func DefaultTimes() Times { return Times{Period: time.Minute, Rest: 10 * time.Mi
 const (
 	// responses is the number of consecutive responses that must show the same change before a replica restarts.
 	responses = 2
-	// leaderResponses is the number of consecutive responses that the leader requires. The leader waits longer, so that another replica is
-	// ready to take over.
+	// leaderResponses replaces responses for the leader, which waits longer so that another replica is ready to take over.
 	leaderResponses = 3
 )
 
@@ -31,21 +30,20 @@ func (t Times) Next(now time.Time) time.Time {
 	return time.Unix(0, (now.UnixNano()/int64(t.Period)+1)*int64(t.Period))
 }
 
-// mayEnd reports whether a replica may exit in the period that begins at a given time. A leader exits only in an even period, and any other
-// replica exits only in an odd period. Two replicas therefore never exit at the same time, regardless of when they started and which
-// responses they received.
+// mayEnd reports whether a replica may exit in the period that begins at a given time. The leader exits only in even periods, and another
+// replica exits only in odd periods, so that the two never exit at the same time.
 func (t Times) mayEnd(at time.Time, leads bool) bool {
 	even := at.UnixNano()/int64(t.Period)%2 == 0
 	return even == leads
 }
 
-// Changes determines when the operator must restart because the APIs that the cluster offers have changed permanently since the start.
-// Changes sends no requests and reads no clock.
+// Changes determines when the operator must restart because the APIs that the cluster offers have changed permanently since the start. It
+// sends no requests and reads no clock.
 type Changes struct {
 	Times
 	// Began is the time at which the process started.
 	Began time.Time
-	// Start holds the findings about the cluster when the process started.
+	// Start holds the findings when the process started.
 	Start Offer
 
 	seen  []string // the changes in the last response
@@ -56,13 +54,11 @@ type Changes struct {
 // pending reports whether the last response showed a change.
 func (c *Changes) pending() bool { return c.count > 0 }
 
-// forget drops the changes seen so far and restarts the count. This is required after a period in which the cluster was not queried or gave
-// no response.
+// forget restarts the count after a period in which the cluster was not queried or gave no response.
 func (c *Changes) forget() { c.seen, c.count = nil, 0 }
 
-// add records the response that the cluster gave at a given time to a query about kinds. The result contains the changes that require the
-// process to exit now, or none if the process continues. The count restarts when the replica becomes the leader, because the previous
-// leader has just exited.
+// add records a response from the cluster. It returns the changes that require the process to exit now, or none if the process continues.
+// The count restarts when the replica becomes the leader, because the previous leader has just exited.
 func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	changes := c.since(now)
 	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {

@@ -27,7 +27,7 @@ func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	return c.add(at, leads, Offer{route(): {Access: access}})
 }
 
-// TestWhenAChangeEndsTheProcess gives a process one response per minute. Minutes 0, 2 and 4 are even.
+// TestWhenAChangeEndsTheProcess gives a process one response per minute, beginning in an even period.
 func TestWhenAChangeEndsTheProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		start     Access
@@ -84,7 +84,7 @@ func TestAllChangesAreNamed(t *testing.T) {
 	NewWithT(t).Expect(changes.since(now)).To(HaveExactElements(want))
 }
 
-// replica is a series of processes. Each process begins a moment after the previous process has ended.
+// replica is a series of processes. Each process begins a moment after the previous one has ended.
 type replica struct {
 	Changes
 	leads bool

@@ -60,7 +60,7 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 
 // AskUntilKnown repeats Ask, within the limits of retry, as long as the cluster gives no response about a kind. If the cluster forbids
 // access to a kind, AskUntilKnown repeats Ask once, because a permission that was just granted might not be in effect yet. A kind without a
-// response stays Unknown, and the error explains why. The operator still serves the Echoes that do not depend on the kind.
+// response stays Unknown, and the error explains why.
 func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
@@ -155,7 +155,7 @@ func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
 	return kinds
 }
 
-// Refused returns, by kind name, the reasons why the operator cannot use kinds in an API, although the cluster may serve them.
+// Refused returns, by kind name, why kinds in an API are Forbidden or Unknown.
 func (o Offer) Refused(api schema.GroupVersion) map[string]string {
 	causes := map[string]string{}
 	for kind, finding := range o {

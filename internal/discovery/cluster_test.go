@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate. The cluster responds to the first requests with the HTTP status that is given for
-// the request's path.
+// cluster returns a cluster that serves Route and Gate. It responds to the first requests with the HTTP statuses that are given for their
+// paths.
 func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	t.Helper()
 	requests := 0

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// OwnerInNamespace returns a function that finds the operator's Deployment in a namespace. The function returns nil if there is none.
+// OwnerInNamespace returns a function that finds the operator's Deployment in a namespace, if there is one.
 func OwnerInNamespace(live client.Reader, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
 	return func(ctx context.Context) (*metav1.OwnerReference, error) {
 		deployments := &appsv1.DeploymentList{}
@@ -27,8 +27,8 @@ func reference(kind schema.GroupVersionKind, owner client.Object) *metav1.OwnerR
 	return &metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: owner.GetName(), UID: owner.GetUID()}
 }
 
-// OwnerByOLM returns a function that finds the ClusterRole that OLM created for a ClusterServiceVersion. The function returns nil if there
-// is none. OLM deletes the ClusterRole together with the ClusterServiceVersion. The ClusterRole is the owner of cluster-scoped objects.
+// OwnerByOLM returns a function that finds the ClusterRole that OLM created for a ClusterServiceVersion, if there is one. The ClusterRole
+// can own cluster-scoped objects, and OLM deletes it together with the ClusterServiceVersion.
 func OwnerByOLM(live client.Reader, csv, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
 	return func(ctx context.Context) (*metav1.OwnerReference, error) {
 		roles := &rbacv1.ClusterRoleList{}

@@ -28,8 +28,8 @@ func (w *Watch) Miss() { w.missed.Store(true) }
 // Drop discards the changes that earlier responses showed.
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
-// Look queries the cluster if there are kinds to ask about. Look returns the changes that require the process to exit, or none if the
-// process continues. A query that fails shows no change.
+// Look queries the cluster if there are kinds to ask about. It returns the changes that require the process to exit, or none if the process
+// continues. A failed query shows no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestTheClusterIsAskedForWhatIsRequired runs a watch for several minutes, and checks how many kinds it asks about in each minute.
 func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 	all := []Kind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}
 	missed := func(w *Watch) { w.Miss() }

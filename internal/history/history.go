@@ -17,7 +17,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// maxEvents is the maximum number of events that are kept for each Echo.
+// maxEvents is the maximum number of events that are kept per Echo.
 const maxEvents = 10
 
 // Event is an event that this process sent.
@@ -36,7 +36,7 @@ type Reconcile struct {
 	Error string
 }
 
-// History keeps the latest events and the last reconcile of each Echo. All methods of History may be called concurrently.
+// History keeps the latest events and the last reconcile of each Echo. It is safe for concurrent use.
 type History struct {
 	now func() time.Time
 
@@ -45,7 +45,7 @@ type History struct {
 	reconciles map[types.NamespacedName]Reconcile
 }
 
-// eventLog holds the events of one Echo. Another Echo with the same name can be created before the log is dropped.
+// eventLog holds the events of one Echo. An Echo with the same name but another UID can be created before the log is dropped.
 type eventLog struct {
 	uid  types.UID
 	last []Event
@@ -104,8 +104,7 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records that a reconcile of an Echo has just ended. The reconcile started at began, and err is nil if the reconcile
-// succeeded.
+// AddReconcile records that a reconcile of an Echo has just ended.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)

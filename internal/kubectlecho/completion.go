@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// completeFlags adds completion to the kubectl flags whose values kubectl itself completes.
+// completeFlags adds completion to the flags whose values kubectl itself completes.
 func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags) {
 	completeFlag(command, "namespace", func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		cluster, err := connect(flags, true)
@@ -36,7 +36,6 @@ func completeFlags(command *cobra.Command, flags *genericclioptions.ConfigFlags)
 	completeFromConfig("user", func(c clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) })
 }
 
-// completeFlag adds completion of values to a flag, which must exist.
 func completeFlag(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	cobra.CheckErr(command.RegisterFlagCompletionFunc(flag, complete))
 }

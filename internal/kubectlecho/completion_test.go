@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// namesOnly is a fake API server that lists only names. The server lists the names for a path only if the request asks for nothing but
-// names.
+// namesOnly is a fake API server that holds names by path, and rejects requests for anything but names.
 type namesOnly map[string][]string
 
 // ServeHTTP implements http.Handler.
@@ -32,7 +31,7 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
-// complete the word, and 4 if they cannot. The directive is 6 if file names cannot complete the word and no space follows it.
+// complete the word, 4 if they cannot, and 6 if, in addition, no space follows the word.
 func expectCompletions(t *testing.T, line []string, want string) {
 	t.Helper()
 	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)

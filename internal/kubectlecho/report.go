@@ -32,7 +32,7 @@ type report struct {
 	Warnings        []warning           `json:"warnings,omitempty"`
 }
 
-// condition holds a condition without its message. The report's message summarizes the condition's message.
+// condition is a condition without its message, which the report's message summarizes.
 type condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
@@ -111,7 +111,6 @@ func (r report) writeText(out io.Writer) error {
 	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
 }
 
-// reports holds the data that is shown about several Echoes.
 type reports struct {
 	Items []report `json:"items"`
 }

@@ -35,12 +35,12 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 	command := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Send requests to an Echo, and report which pods respond",
-		Long: `Send requests in turn to the ready pods that the Service of an Echo selects, and report which pod responds, with status and
-latency. This is the pod that the response names, or else the pod that the request was sent to. A request fails if it gets no response,
+		Long: `Send requests in turn to the ready pods that an Echo's Service selects, and report which pod responds, with status and
+latency. This is the pod that the response names, or else the pod to which the request was sent. A request fails if it gets no response,
 or a status of 400 or more other than spec.response.statusCode. The first response is printed in shortened form.
 The exit code is 0 if all requests succeed, 1 if a request fails, and 2 for errors.
 
-Each request uses its own port-forward through the API server and the kubelet, and passes neither kube-proxy nor NetworkPolicies. If these
+Each request uses its own port-forward through the API server and the kubelet, and bypasses kube-proxy and NetworkPolicies. If these
 requests succeed but requests from clients in the cluster fail, the cause is in the network between the clients and the pods.`,
 		Example: `  # Send 10 requests to the Echo web
   kubectl echo test web
@@ -50,7 +50,7 @@ requests succeed but requests from clients in the cluster fail, the cause is in 
 		ValidArgsFunction: completeEcho(flags),
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) != 1 || number < 1 || !strings.HasPrefix(path, "/") {
-				return usage(c, errors.New("one name is required, --requests of at least 1, and a --path that begins with /"))
+				return usage(c, errors.New("one name is required, --requests must be at least 1, and --path must begin with /"))
 			}
 			cluster, err := connect(flags, false)
 			if err != nil {
@@ -66,7 +66,7 @@ requests succeed but requests from clients in the cluster fail, the cause is in 
 	return command
 }
 
-// test sends requests to an Echo's pods. The output contains one line for each request, and the first response.
+// test sends requests to an Echo's pods. It prints one line for each request, and the first response.
 func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
 	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
 	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
@@ -103,14 +103,13 @@ func receives(pod *corev1.Pod) bool {
 	})
 }
 
-// result is the outcome of a request. A result names the pod that sent the response. If that pod is unknown, the result names the pod to
-// which the request was sent.
+// result is the outcome of a request. It names the pod that sent the response or, if that pod is unknown, the pod to which the request was
+// sent.
 type result struct {
 	pod, status, text string
 	latency           time.Duration
 }
 
-// send sends a request to a pod, and returns an error if the request failed.
 func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (result, error) {
 	r := result{pod: pod.Name}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may take 30 s to respond
@@ -169,8 +168,8 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a pod's port reachable until a context ends, as kubectl port-forward does. If WebSocket is not available, the connection
-// uses SPDY.
+// forward makes a pod's port reachable until ctx ends, as kubectl port-forward does. If WebSocket is not available, the connection uses
+// SPDY.
 func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
 	number, err := portOf(pod, port)
 	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
@@ -199,7 +198,7 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
 }
 
-// portOf returns the number of the pod's port with a given name. The Service sends requests to that port.
+// portOf returns the number of the pod's port with a given name, to which the Service sends requests.
 func portOf(pod *corev1.Pod, name string) (int32, error) {
 	for _, container := range pod.Spec.Containers {
 		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {

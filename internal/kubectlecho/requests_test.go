@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// pod returns a ready pod that has a port, after applying changes to the pod.
+// pod returns a ready pod that has a port and the given changes.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
@@ -58,8 +58,8 @@ func TestPortOfAPod(t *testing.T) {
 	}
 }
 
-// apiServer is an API server with the Echo web in the namespace shop. The server forwards ports of its pods to addresses over SPDY. Like
-// old API servers, it rejects WebSocket connections.
+// apiServer is an API server with the Echo web in the namespace shop. The server forwards its pods' ports over SPDY. Like old API servers,
+// it rejects WebSocket connections.
 type apiServer struct {
 	echo  v1.Echo
 	owner string // the owner of the Service
@@ -91,7 +91,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// respond starts a server and returns the server's address. The server responds with a body, unless the path requests something else.
+// respond starts a server that responds with a body unless the path requests something else, and returns its address.
 func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,11 +22,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// errNo is the error of a command with a negative result, for example because an Echo is not Ready or a request failed.
+// errNo is the error of a command with a negative result, such as an Echo that is not Ready.
 var errNo = errors.New("no")
 
-// Run runs the plugin with a command line. The first word is the path or name with which the program was called. Run returns the exit code:
-// 0 for yes, 1 for no, and 2 for errors, such as an invalid command line.
+// Run runs the plugin with a command line. The first word is the path or name of the program. Run returns the exit code: 0 for yes, 1 for
+// no, and 2 for errors, such as an invalid command line.
 func Run(version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
@@ -84,7 +84,7 @@ func usage(c *cobra.Command, err error) error {
 // yes returns errNo if the result of a command is negative.
 func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
-// printTable prints rows of cells in columns, unless the title row is the only row.
+// printTable prints rows of cells in columns, or nothing if the title row is the only row.
 func printTable(out io.Writer, rows [][]string) error {
 	writer := printers.GetNewTabWriter(out)
 	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
@@ -119,7 +119,6 @@ func (c *cluster) from(version, resource string) *rest.Request {
 	return c.Get().AbsPath(version).Namespace(c.namespace).Resource(resource)
 }
 
-// read sends a request and reads the response.
 func read(ctx context.Context, request *rest.Request, into any) error {
 	result := request.Do(ctx)
 	err := result.Error()

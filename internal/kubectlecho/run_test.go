@@ -16,7 +16,7 @@ func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	return runAs(t, install(t, "kubectl-echo"), arguments...)
 }
 
-// runAs does the same as run for a program that is called with a given path or name.
+// runAs is like run, but for a program with a given path or name.
 func runAs(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
@@ -71,9 +71,9 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"status one -A":             "error: at most one name is allowed",
 		"test":                      "error: one name is required",
 		"test one two":              "error: one name is required",
-		"test one --requests=0":     "--requests of at least 1",
+		"test one --requests=0":     "--requests must be at least 1",
 		"test one --requests=many":  `error: invalid argument "many" for "--requests"`,
-		"test one --path=x":         "a --path that begins with /",
+		"test one --path=x":         "--path must begin with /",
 		"path":                      "error: one URL is required",
 		"path ftp://a":              `error: "ftp://a" is not a URL such as`,
 		"path a --expect=b":         `error: invalid argument "b" for "--expect"`,
@@ -104,7 +104,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestPath sends a request to a server that is not an Echo. The test has no API server.
+// TestPath sends a request to a server that is not an Echo. There is no API server.
 func TestPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

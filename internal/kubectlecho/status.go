@@ -56,7 +56,6 @@ The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and
 	return command
 }
 
-// list prints all Echoes.
 func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Writer) error {
 	list := &v1.EchoList{}
 	if err := read(ctx, c.from("apis/example.com/v1", "echoes"), list); err != nil {
@@ -103,7 +102,7 @@ func isReady(echo *v1.Echo) bool {
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
 }
 
-// message returns the status message. If the operator does not report a status, only its clients can detect the problem.
+// message returns the status message. If the operator has not reported the current status, message says so instead.
 func message(echo *v1.Echo) string {
 	const check = "Check its pods: kubectl get pods -A -l control-plane=controller-manager"
 	switch {

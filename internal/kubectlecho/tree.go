@@ -16,7 +16,7 @@ import (
 )
 
 // shown returns the kinds of objects that an Echo can consist of: the kinds that the operator creates, and the kinds that Kubernetes
-// creates for those objects.
+// creates for them.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
@@ -39,7 +39,7 @@ type object struct {
 	cells              map[string]string // the columns that kubectl shows
 }
 
-// name returns the kind and the name in the form kind/name, which kubectl accepts.
+// name returns kind/name, a form that kubectl accepts.
 func (o *object) name() string { return o.kind + "/" + o.Metadata.Name }
 
 // objects returns the objects with an Echo's labels, and the errors for the kinds that cannot be read.
@@ -65,8 +65,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	return all, problems
 }
 
-// tree returns an Echo and the objects that belong to the Echo. Each object follows its owner. The tree omits objects that have the Echo's
-// labels but a different owner, and ReplicaSets from earlier revisions that have no pods.
+// tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
+// but a different owner, and ReplicaSets from earlier revisions that have no pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
@@ -87,7 +87,7 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns the objects that belong to an owner. The lines connect the objects above the owner.
+// branches returns the objects below an owner in the tree. Their lines begin with the given lines, which connect the objects above.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

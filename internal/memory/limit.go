@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows this. The environment variable GOGC
+// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows it. The environment variable GOGC
 // takes precedence.
 func CollectSeldom() {
 	const percent = 200

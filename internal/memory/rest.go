@@ -13,7 +13,7 @@ const (
 	lookPeriod = 5 * time.Second
 	// atRest is the maximum number of bytes that an idle process allocates within lookPeriod.
 	atRest = 1 << 20
-	// worthIt is how many bytes must be allocated after memory was returned, before it is worthwhile to return memory again.
+	// worthIt is how many bytes must be allocated before it is worthwhile to return memory again.
 	worthIt = 8 << 20
 )
 
@@ -39,7 +39,7 @@ func ReturnAtRest(ctx context.Context) {
 // rest determines when to return memory.
 type rest struct{ last, returned uint64 }
 
-// begins reports whether to return memory now, given how many bytes the process has allocated since it started.
+// begins reports whether to return memory now.
 func (r *rest) begins(allocated uint64) bool {
 	resting := allocated-r.last <= atRest && allocated-r.returned >= worthIt
 	r.last = allocated

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Checks exposes the results of the Echoes' checks. The methods of Checks may be called concurrently.
+// Checks exposes the results of the Echoes' checks. It is safe for concurrent use.
 type Checks struct {
 	count, failed *prometheus.Desc
 
@@ -28,7 +28,7 @@ func newChecks() *Checks {
 	}
 }
 
-// Reported records the results of an Echo's checks. The list of results is empty if the Echo has no checks or no longer exists.
+// Reported records the results of an Echo's checks. The list is empty if the Echo has no checks or no longer exists.
 func (c *Checks) Reported(echo types.NamespacedName, checks []v1.EchoCheckStatus) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Companions counts the pods that request a companion but do not have one. The methods of Companions may be called concurrently.
+// Companions counts the pods that request a companion but do not have one. It is safe for concurrent use.
 type Companions struct {
 	described *prometheus.Desc
 

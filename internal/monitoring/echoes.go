@@ -19,7 +19,7 @@ import (
 const maxNamed = 20
 
 // Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
-// the sum over all replicas is correct. The methods of Echoes may be called concurrently.
+// the sum over all replicas is correct. It is safe for concurrent use.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
@@ -39,7 +39,7 @@ type report struct {
 	desired, ready, companions int32
 }
 
-// change is a change to the spec of an Echo that is not ready yet.
+// change is the last change to the spec of an Echo that has not been ready since.
 type change struct {
 	generation int64
 	at         time.Time
@@ -60,7 +60,7 @@ func newEchoes(now func() time.Time) *Echoes {
 			Name:    prefix + "ready_duration_seconds",
 			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
-			// A server that requests native histograms receives a histogram whose bucket boundaries are 10% apart.
+			// If a server requests a native histogram, its bucket boundaries are 10% apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
 		described: descriptions{
@@ -77,14 +77,14 @@ func newEchoes(now func() time.Time) *Echoes {
 	}
 }
 
-// Changed records that an Echo's spec was changed, or that the Echo was created.
+// Changed records that an Echo was created, or that its spec was changed.
 func (e *Echoes) Changed(echo client.Object) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.pending[client.ObjectKeyFromObject(echo)] = change{echo.GetGeneration(), e.now()}
 }
 
-// Reported records an Echo's status after the status was written or found to be unchanged.
+// Reported records an Echo's status after it was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key, seen := client.ObjectKeyFromObject(echo), reportOf(echo, status)
 	e.lock.Lock()
@@ -161,7 +161,7 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 type summary struct {
 	byPhase, byReason          map[string]float64
 	desired, ready, companions float64
-	// notReady holds the Echoes that have been unready for the longest time, up to maxNamed.
+	// notReady holds the Echoes that have been unready the longest, up to maxNamed.
 	notReady []namedReport
 }
 
@@ -170,8 +170,7 @@ type namedReport struct {
 	key types.NamespacedName
 }
 
-// sumUp calculates the totals of the reports of all Echoes. Every phase has a value, so that a phase without Echoes has the value zero
-// instead of no value.
+// sumUp calculates the totals. A phase without Echoes has the value zero instead of no value.
 func sumUp(reports map[types.NamespacedName]report) summary {
 	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
 	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the address of the directory that contains the runbooks of all alerts.
+// runbooks is the address of the directory that contains the alerts' runbooks.
 const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
 
 //go:embed alerts.yaml
@@ -29,7 +29,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 				"control-plane": "controller-manager"}},
 			"endpoints": []any{map[string]any{
 				"port": "https", "scheme": "https", "path": "/metrics",
-				// This path leads to Prometheus' own token. The operator asks the API server what the token's owner is allowed to read.
+				// This is Prometheus' own token. The operator asks the API server what the token's owner may read.
 				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
 				// The certificate is self-signed, except on OpenShift.
 				"tlsConfig": map[string]any{"insecureSkipVerify": true},
@@ -39,7 +39,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	}, nil
 }
 
-// addRunbooks adds the address of the runbook to each alert.
+// addRunbooks adds the address of its runbook to each alert.
 func addRunbooks(value any) {
 	switch value := value.(type) {
 	case []any:

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// alertsOf returns the alerts in the PrometheusRule.
 func alertsOf(t *testing.T) []map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -57,8 +56,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested checks that each alert has a case in which it fires. Each alert must also be included in the cases in which no alert
-// fires.
+// TestAlertsAreTested checks that each alert has a case in which it fires, and is included in the cases in which no alert fires.
 func TestAlertsAreTested(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")

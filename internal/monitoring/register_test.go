@@ -12,7 +12,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// sumOf returns the sum and the count of a histogram's observations.
 func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64) {
 	t.Helper()
 	written := &dto.Metric{}
@@ -20,7 +19,7 @@ func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64
 	return written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount()
 }
 
-// TestConventions checks the metrics with the rules of promtool. See https://prometheus.io/docs/practices/naming.
+// TestConventions checks the metrics with promtool's rules: https://prometheus.io/docs/practices/naming.
 func TestConventions(t *testing.T) {
 	g := NewWithT(t)
 	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})

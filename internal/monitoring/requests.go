@@ -18,7 +18,7 @@ func newRequests() *Requests {
 	}, []string{"verb", "resource", "code"})}
 }
 
-// Wrap returns a transport that counts requests and sends them through another transport.
+// Wrap returns a transport that counts requests and sends them through next.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return &countedRequests{next, r.counter}
 }

@@ -26,7 +26,7 @@ const (
 // object is an object of any kind, or a part of one.
 type object = unstructured.Unstructured
 
-// gatherer reads data from a cluster, one request at a time, and writes only data that is allowed to leave the cluster.
+// gatherer reads data from a cluster, one request at a time, and writes only data that may leave the cluster.
 type gatherer struct {
 	options
 	config   *rest.Config
@@ -42,10 +42,9 @@ type gatherer struct {
 	unwritten error
 }
 
-// missed describes data that could not be read, and the reason.
+// missed describes data that could not be read, and why.
 type missed struct{ What, Why string }
 
-// miss records that data could not be read.
 func (g *gatherer) miss(what string, err error) {
 	g.missed = append(g.missed, missed{what, g.redactor.text(err.Error())})
 	g.say("  could not read %s: %v", what, err)

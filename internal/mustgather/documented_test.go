@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers data from a cluster that has an object of each kind. The test compares the files with the tables of files
-// and kinds in the documentation.
+// TestFilesAreDocumented gathers data from a cluster that has an object of each kind, and compares the files with the tables in the
+// documentation.
 func TestFilesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {
@@ -88,7 +88,7 @@ func everyKind(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// objectOf returns an object of a given kind. The object belongs to the operator or to an Echo.
+// objectOf returns an object that belongs to the operator or to an Echo.
 func objectOf(kind string, ofOperator bool) map[string]any {
 	metadata := map[string]any{"namespace": "team", "name": "web", "labels": map[string]any{"app.kubernetes.io/instance": "web"}}
 	switch {
@@ -132,7 +132,6 @@ func rowsOf(page, heading string) map[string][]string {
 	return rows
 }
 
-// firstCells returns the code in the first cell of each row of a table.
 func firstCells(page, heading string) []string {
 	return slices.Collect(maps.Keys(rowsOf(page, heading)))
 }

@@ -42,8 +42,8 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 	}
 }
 
-// token returns the token to send to the operator. A person's token is never returned, because such a token may grant more rights than the
-// operator should have. A pod's token expires with the pod.
+// token returns the token to send to the operator. A person's token is never returned, because it may grant more rights than the operator
+// should have. A pod's token expires with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {
@@ -65,7 +65,6 @@ func endpointFiles() map[string]string {
 	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
 }
 
-// readEndpoint reads the metrics and the diagnostics from one of the operator's pods.
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -82,7 +81,7 @@ func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) e
 	})
 }
 
-// forward calls a function with an address that is forwarded to a pod's metrics port until the context ends.
+// forward calls a function with a local address that is forwarded to a pod's metrics port.
 func (g *gatherer) forward(ctx context.Context, pod object, use func(address string) error) error {
 	transport, upgrader, err := spdy.RoundTripperFor(g.config)
 	if err != nil {
@@ -112,8 +111,7 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
-// fetch requests a page from the operator's metrics port. The certificate is not verified, because the API server forwards the connection
-// to the pod.
+// fetch reads a URL of the operator. The certificate is not verified, because the API server forwards the connection to the pod.
 func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

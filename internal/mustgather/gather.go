@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	// childrenSelector selects the objects that the operator created, and the objects that Kubernetes created for those objects.
+	// childrenSelector selects the objects that the operator created, and the objects that Kubernetes created for them.
 	childrenSelector = "app.kubernetes.io/managed-by=echo-operator"
 	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
 	// usualNamespace is the usual namespace of an operator that OLM did not install.
@@ -39,7 +39,7 @@ const (
 	mostLookups = 100
 )
 
-// gather reads all data. The Echoes are read first, because the secrets in them are removed from all texts.
+// gather reads all data. The Echoes are read first, because their secrets are removed from all texts.
 func (g *gatherer) gather(ctx context.Context) {
 	for _, step := range []struct {
 		name string
@@ -58,7 +58,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read: the requested namespaces and the given others, or "" for all if none are requested.
+// scope returns the namespaces to read: the requested namespaces and others, or "" for all if none are requested.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -152,8 +152,7 @@ func (g *gatherer) readOLM(ctx context.Context) {
 	}
 }
 
-// readEvents reads the events from the operator, the events about found objects, and the events about the ReplicaSets and pods that those
-// objects created.
+// readEvents reads the events from the operator, and the events about found objects and about their ReplicaSets and pods.
 func (g *gatherer) readEvents(ctx context.Context) {
 	names := map[string]bool{}
 	for _, objects := range g.found {
@@ -169,7 +168,7 @@ func (g *gatherer) readEvents(ctx context.Context) {
 	g.say("  %d events", len(g.found[events]))
 }
 
-// isAbout reports whether an event is about an object with one of the names, or about a ReplicaSet or pod that such an object created.
+// isAbout reports whether an event is about an object with one of the names, or about its ReplicaSets or pods.
 func isAbout(names map[string]bool, event object) bool {
 	name := textOf(event, "regarding", "name")
 	for suffixes := map[string]int{"ReplicaSet": 1, "Pod": 2}[textOf(event, "regarding", "kind")]; ; suffixes-- {

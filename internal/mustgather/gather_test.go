@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// gathered runs the program with a kubeconfig for a server, and returns the output and the directory that contains the files.
+// gathered runs the program with a kubeconfig for a server, and returns the output and the directory with the files.
 func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (output, folder string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

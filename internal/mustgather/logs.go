@@ -31,7 +31,7 @@ func (g *gatherer) readLogs(ctx context.Context) {
 	g.say("  of %d of %d pods with the operator's echo server", read, len(servers))
 }
 
-// echoServers returns the Echo pods that run the operator's own image, starting with the pods that have problems.
+// echoServers returns the pods that run the operator's echo server, starting with the pods that have problems.
 func (g *gatherer) echoServers() []object {
 	ownImage := map[string]bool{}
 	for _, echo := range g.found[echoes] {
@@ -79,8 +79,7 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
-// podFolder returns the directory that contains a pod's logs. Within this directory, the logs have the same paths as in the output of `oc
-// adm inspect`.
+// podFolder returns the directory that contains a pod's logs. The logs in it have the same paths as in the output of `oc adm inspect`.
 func podFolder(pod object) string {
 	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
 }

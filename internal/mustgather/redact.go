@@ -27,8 +27,8 @@ var keptFields []byte
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
-	// secrets holds the values of fields whose action is "secret". The replacer in texts redacts these values. It is nil if secrets were added
-	// since it was last used.
+	// secrets holds the values of fields whose action is "secret". The replacer texts redacts these values, and is nil if secrets were added
+	// since its last use.
 	secrets map[string]bool
 	texts   *strings.Replacer
 	// learning is true while secrets are being collected. Nothing is written during this time, so no texts need to be redacted.
@@ -60,7 +60,7 @@ func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	return rule
 }
 
-// learn records the secrets in an object. This must happen before any text is written.
+// learn records the secrets in an object. It must be called before any text is written.
 func (r *redactor) learn(o *object) {
 	r.learning = true
 	r.value(o.Object, r.kinds[o.GetKind()])
@@ -90,7 +90,7 @@ func (r *redactor) value(value, rule any) any {
 	return redacted
 }
 
-// fields applies rules to the fields of a map, or to each item of a list, and returns the parts that the rules keep.
+// fields applies rules to the fields of a map, or to each item of a list.
 func (r *redactor) fields(value any, rules map[string]any) any {
 	switch value := value.(type) {
 	case []any:

@@ -48,7 +48,7 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	return o, err
 }
 
-// Run collects all data. Run fails only if nothing can be read, or if a file cannot be written. The output lists the data that could not be
+// Run collects all data. It fails only if nothing can be read, or if a file cannot be written. The output lists the data that could not be
 // read.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)

@@ -26,8 +26,8 @@ func ConsoleAPI() schema.GroupVersion {
 //go:embed console_objects
 var consoleFiles embed.FS
 
-// ConsoleObjects returns the objects that the OpenShift console shows about Echoes: samples of whole objects, samples of parts of objects,
-// and quick starts. If the cluster does not serve Gateway API, ConsoleObjects omits the sample that requires it.
+// ConsoleObjects returns the objects that the OpenShift console shows for Echoes: samples, snippets, and quick starts. If the cluster does
+// not serve Gateway API, ConsoleObjects omits the sample that requires it.
 func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		return sample(name, text, false), nil
@@ -48,8 +48,8 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	return append(append(objects, snippets...), starts...), err
 }
 
-// collect creates an object from each file that matches a pattern. The function make receives the name of the file without the extension,
-// and the content of the file.
+// collect creates an object from each file that matches a pattern. The function make receives the file's name without the extension, and
+// its content.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)
@@ -71,8 +71,7 @@ func collect(files fs.FS, pattern string,
 	return objects, nil
 }
 
-// sample returns a sample for the YAML editor. The first line of the file's initial comment is the title, and the other comment lines are
-// the description.
+// sample returns a sample for the YAML editor.
 func sample(name, text string, snippet bool) *unstructured.Unstructured {
 	title, description, content := describedBy(text)
 	if snippet {

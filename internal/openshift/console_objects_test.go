@@ -68,7 +68,7 @@ func TestConsoleObjects_withoutGatewayAPI(t *testing.T) {
 	g.Expect(with).To(HaveLen(len(without) + 1))
 }
 
-// TestEveryFileIsASample checks that every file is a sample, or that samples.go gives a reason why it is not.
+// TestEveryFileIsASample checks that every file is a sample, unless samples.go explains why it is not.
 func TestEveryFileIsASample(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/v1_*.yaml")
 	if err != nil || len(files) < 9 {
@@ -104,8 +104,8 @@ func TestTitlesNameWhatMustExist(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers checks that image names include a registry and a fixed tag. A short name depends on the registries that a node is
-// configured with, and a tag that is not fixed can refer to another image later.
+// TestImagesOfOthers checks that image names include a registry and a fixed tag. A short name depends on the registries in a node's
+// configuration, and a tag that is not fixed can refer to another image later.
 func TestImagesOfOthers(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {

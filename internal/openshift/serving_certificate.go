@@ -15,8 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// ServingCertificate is an endpoint's certificate. The certificate is read from tls.crt and tls.key in a directory, and is self-signed
-// until these files exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
+// ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
+// exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
 // service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet then adds the Secret to the volume of the running pod.
 // After a rotation, new connections use the new certificate.
 type ServingCertificate struct {
@@ -25,7 +25,7 @@ type ServingCertificate struct {
 
 	lock    sync.Mutex
 	current *tls.Certificate
-	problem string // the reason why the files could not be used last time
+	problem string // why the files could not be used last time
 }
 
 // NewServingCertificate returns the certificate in a directory. The directory does not need to exist. If the directory name is empty, the
@@ -34,8 +34,7 @@ func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
 	return &ServingCertificate{folder: folder, log: log}
 }
 
-// Get returns the certificate for a connection, for tls.Config.GetCertificate. If the files cannot be used, Get returns the previous
-// certificate.
+// Get serves as tls.Config.GetCertificate. If the files cannot be used, it returns the previous certificate.
 func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -26,12 +26,11 @@ type TLSProfile struct {
 	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the intermediate profile
 	// applies.
 	Found bool
-	// Refused is the reason why the operator is not allowed to read the profile. Refused is empty if the operator may read the profile, or if
-	// the cluster has none.
+	// Refused is the reason why the operator cannot use the cluster's profile. It is empty if the cluster has none.
 	Refused string
 }
 
-// AddAPIServer adds only the kind that contains the profile to a scheme, and not the hundred other kinds in the same API.
+// AddAPIServer adds the kind that contains the profile to a scheme, without the hundred other kinds in the same API.
 func AddAPIServer(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
 	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)

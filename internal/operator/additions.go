@@ -10,7 +10,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// addAdditions adds the objects for APIs that not every cluster serves.
 func (o *Operator) addAdditions(options Options) error {
 	namespace := leaseNamespace(options)
 	if namespace == "" { // outside a cluster
@@ -32,7 +31,7 @@ func (o *Operator) addAdditions(options Options) error {
 	})
 }
 
-// addConsole adds the objects that the OpenShift console shows about Echoes, if OLM installed the operator.
+// addConsole adds the objects that the OpenShift console shows for Echoes, if OLM installed the operator.
 func (o *Operator) addConsole(csv, namespace string) error {
 	return o.Add(&discovery.Additions{
 		What:   "samples of Echoes to the console",

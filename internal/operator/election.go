@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// lockTimeout limits a request for the lease. This timeout is half of the renew deadline, so that a leader never loses its lease because a
-	// single request gets no response.
+	// lockTimeout limits a request for the lease to half of the renew deadline, so that a leader never loses its lease because a single
+	// request gets no response.
 	lockTimeout = 5 * time.Second
 	// releaseTimeout limits the two requests that release the lease.
 	releaseTimeout = 3 * time.Second
@@ -25,8 +25,8 @@ const (
 
 var errNoLeaseNamespace = errors.New("the namespace of the lease is unknown: outside a cluster, set --leader-election-namespace")
 
-// newLock returns client-go's lock on the lease in a namespace, with an identity that is unique to this process. The same lock from
-// controller-runtime would not reveal the identity.
+// newLock returns client-go's lock on the lease in a namespace, with an identity that is unique to this process. controller-runtime's lock
+// would not reveal the identity.
 func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, error) {
 	if namespace == "" {
 		return nil, errNoLeaseNamespace
@@ -57,8 +57,8 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	}
 }
 
-// release releases a lease that the lock still holds. The update names the version of the lease that the lock has read. If another client
-// has changed the lease since then, the API server rejects the update.
+// release releases a lease that the lock still holds. The update names the version of the lease that the lock has read, so the API server
+// rejects the update if another client has changed the lease since then.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

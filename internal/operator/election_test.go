@@ -67,7 +67,7 @@ func readLease(r *http.Request) (*coordinationv1.Lease, error) {
 // holder returns the identity that holds the lease.
 func (s *leaseServer) holder() string { return *s.lease.Spec.HolderIdentity }
 
-// serveLease starts a server with one lease, and returns the server and a new lock that holds the lease.
+// serveLease returns a server with one lease, and a new lock that holds the lease.
 func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
 	t.Helper()
 	s := &leaseServer{}
@@ -121,8 +121,7 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that ends with or without an error. The manager ends when its context ends, or immediately if it has lost the
-// lease.
+// endedManager is a manager that ends with or without an error. It ends when its context ends, or immediately if it has lost the lease.
 type endedManager struct {
 	manager.Manager
 	ends error

@@ -70,8 +70,7 @@ type Operator struct {
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Complete must have been called on the options. The context ctx cancels the requests that discover the
-// cluster's APIs.
+// New assembles the operator. Complete must have been called on the options. The context cancels only the discovery of the cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -132,7 +131,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends or the process must restart. Start returns nil if the operator shut down cleanly.
+// Start runs the operator until ctx ends or the process must restart. It returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -161,8 +160,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	}
 }
 
-// newScheme returns a scheme of the types that the operator reads and writes. If the scheme contained all of Kubernetes' types, they would
-// use a tenth of the operator's memory.
+// newScheme returns a scheme of the types that the operator reads and writes. All of Kubernetes' types would use a tenth of the operator's
+// memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
@@ -270,7 +269,7 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the liveness and readiness checks. Each namespace that is not watched has its own check, which fails. Such a check only
+// addProbes adds the liveness and readiness checks. Each namespace that is not watched has its own check, which always fails. It only
 // informs people, because the Deployment's readiness probe checks only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// discoverTimeout limits how long the discovery of the cluster's APIs can take at the start.
+// discoverTimeout limits the discovery of the cluster's APIs at the start.
 const discoverTimeout = 30 * time.Second
 
 // offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. The operator sets up caches and
@@ -32,8 +32,8 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator does not use the API, and
-// still serves the Echoes that do not need it.
+// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator does not use it, and still
+// serves the Echoes that do not need it.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -106,21 +106,19 @@ func optionalKinds(options Options) []discovery.Kind {
 	return kinds
 }
 
-// gatewayAPI returns the findings about Gateway API.
 func (f offered) gatewayAPI() gatewayapi.API {
 	api := routing.GatewayGroupVersion()
 	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
 		Unknown: f.apis[api.WithKind(routing.GatewayKind)].Access == discovery.Unknown}
 }
 
-// podMonitors reports whether the operator can create PodMonitors.
 func (f offered) podMonitors() bool {
 	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
 
 // routes reports whether the cluster serves Routes, or may serve them. A cluster that does not report whether it serves Routes is an
-// OpenShift cluster whose Route server is down. In such a cluster, an Ingress would lose its Route if the operator changed the Ingress in
-// the same way as in other clusters.
+// OpenShift cluster whose Route server is down. There, an Ingress would lose its Route if the operator changed the Ingress as it does in
+// other clusters.
 func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
 // tlsOfEchoes returns the TLS profile that the cluster requires for HTTPS in the echo servers.
@@ -152,7 +150,7 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 	}
 }
 
-// requiredAPIs returns a function that reports whether Echoes require a kind. Until the caches are filled, the function returns false.
+// requiredAPIs returns a function that reports whether Echoes require a kind. It returns false until the caches are filled.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {

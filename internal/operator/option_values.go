@@ -13,7 +13,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// clean calls commandline.Clean for all text settings.
 func (o *Options) clean() {
 	texts := []*string{&o.MetricsAddress, &o.MetricsCertPath, &o.ProbeAddress, &o.LeaderElectionNamespace}
 	for _, each := range o.settings() {
@@ -25,7 +24,7 @@ func (o *Options) clean() {
 }
 
 // parseNamespaces returns the names in a list, or none if the list stands for all namespaces. A list that contains only separators is
-// rejected. Such a list may come from a template without values, and must not make the operator watch all namespaces.
+// rejected: it may come from a template without values, and must not make the operator watch all namespaces.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -52,8 +51,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. Empty addresses are rejected, too. With an
-// empty address, controller-runtime would use a default address for the metrics, or would not serve probes.
+// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. With an empty address, controller-runtime
+// would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
@@ -66,7 +65,7 @@ func (o *Options) checkAddresses() error {
 		}
 	}
 	if _, port, _ := net.SplitHostPort(o.MetricsAddress); o.MetricsAddress == o.ProbeAddress && o.MetricsAddress != disabled && port != "0" {
-		return fmt.Errorf("%s: %q is the address of %s, too", probes, o.ProbeAddress, metrics)
+		return fmt.Errorf("%s: %q is also the address of %s", probes, o.ProbeAddress, metrics)
 	}
 	return nil
 }
@@ -74,7 +73,7 @@ func (o *Options) checkAddresses() error {
 // disabled is the address that disables an endpoint.
 const disabled = "0"
 
-// checkImage rejects an image that no container runtime can pull, because every Echo would fail with such an image.
+// checkImage rejects an image that no container runtime can pull, because every Echo would fail with it.
 func checkImage(name, image string) error {
 	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)

@@ -29,11 +29,10 @@ const (
 	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
-	// mostVerbose is the highest allowed log level: at level 8 and above, client-go logs the bodies of requests and responses, including the
+	// mostVerbose is the highest allowed log level: at higher levels, client-go logs the bodies of requests and responses, including the
 	// environment variables of Echoes.
 	mostVerbose = 7
-	// logLevelFlag is the flag that sets the level of controller-runtime's logger, and logLevelVariable is the corresponding environment
-	// variable.
+	// logLevelFlag sets the level of controller-runtime's logger, as does the environment variable logLevelVariable.
 	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
 )
 
@@ -51,7 +50,7 @@ type Options struct {
 	ProbeAddress            string
 	LeaderElect             bool
 	LeaderElectionNamespace string
-	// Namespaces lists the namespaces to watch. If it is empty, all namespaces are watched.
+	// Namespaces lists the namespaces to watch, or is empty for all namespaces.
 	Namespaces []string
 	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty if OLM did not install it.
 	CSV    string
@@ -65,7 +64,7 @@ type Options struct {
 
 	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // the values as given
 
-	// missing holds the rights that are missing in Namespaces. Namespaces in which rights are missing are not watched.
+	// missing holds, by namespace, the rights that the operator lacks. These namespaces are not watched.
 	missing missingRights
 }
 
@@ -97,11 +96,11 @@ func (o *Options) settings() []setting {
 // AddFlags adds the operator's flags. If a flag is not given, its value comes from the corresponding environment variable, if there is one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
-		"address to serve metrics and the status API on over HTTPS, or 0 to disable")
+		"HTTPS address of the metrics and the status API, or 0 to disable them")
 	flags.StringVar(&o.MetricsCertPath, "metrics-cert-path", "",
 		"directory with tls.crt and tls.key for the metrics and the status API; the files may be added later, and until then a "+
 			"self-signed certificate is used")
-	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on, or 0 to disable")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz, or 0 to disable them")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"namespace of the lease; defaults to the namespace of the pod")

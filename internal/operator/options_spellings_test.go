@@ -32,8 +32,8 @@ func spellings() map[string]struct {
 		{text: "example.com/echo:1 example.com/echo:2", refused: "is not an image such as"},
 		{text: "https://example.com/echo", refused: "is not an image such as"}}
 	return map[string]row{
-		"metrics-bind-address":      {":9443", append(address, spelling{text: ":8081", refused: "is the address of"})},
-		"health-probe-bind-address": {":9081", append(address, spelling{text: ":8443", refused: "is the address of"})},
+		"metrics-bind-address":      {":9443", append(address, spelling{text: ":8081", refused: "is also the address of"})},
+		"health-probe-bind-address": {":9081", append(address, spelling{text: ":8443", refused: "is also the address of"})},
 		"metrics-cert-path":         {"/certificates", nil},
 		"leader-elect":              {"true", []spelling{{text: "TRUE", same: "true"}, {text: "yes", refused: "invalid argument"}}},
 		"leader-election-namespace": {"operators", []spelling{{text: "Operators", refused: "not a valid namespace name"},

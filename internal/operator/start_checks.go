@@ -16,11 +16,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout limits each startup request that asks which APIs the cluster serves and what the operator is allowed to do.
+// startCheckTimeout limits each request of the startup checks.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the cluster on which the operator works, after the API server has confirmed that it serves an
-// API. The error explains how to fix the problem.
+// FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves an API. The error
+// explains how to fix the problem.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {
@@ -31,7 +31,6 @@ func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (
 	return cluster, checkCluster(ctx, cluster, api)
 }
 
-// checkCluster asks the API server whether it serves an API.
 func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVersion) error {
 	quick := rest.CopyConfig(cluster)
 	quick.Timeout = startCheckTimeout

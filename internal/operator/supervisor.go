@@ -23,7 +23,7 @@ const (
 // supervisor ends the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
 // or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
-	// namespaces lists the namespaces to watch. If it is empty, all namespaces are watched.
+	// namespaces lists the namespaces to watch, or is empty for all namespaces.
 	namespaces []string
 	// missing holds the rights that were missing at the start.
 	missing missingRights
@@ -37,7 +37,7 @@ type supervisor struct {
 	log        logr.Logger
 }
 
-// run blocks until the process should end. A nil error means that the process should end without an error.
+// run blocks until the process should end.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.NewTicker(askPeriod)
 	defer rights.Stop()
@@ -67,8 +67,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end because the accessible namespaces have changed or because the caches are still not
-// filled after fillTimeout. Rights are checked only while a namespace is not watched or a cache is not filled.
+// checkCaches reports whether the process should end because the accessible namespaces have changed, or the caches are not filled after
+// fillTimeout. Rights are checked only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {

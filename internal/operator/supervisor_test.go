@@ -16,8 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
-// scenario is the state of the cluster and the caches that a supervisor finds. The functions in a scenario receive the time since the
-// start.
+// scenario is the state of the cluster and the caches that a supervisor finds. Its functions receive the time since the start.
 type scenario struct {
 	namespaces []string
 	missing    missingRights
@@ -116,7 +115,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// waitingManager is a manager whose caches are filled after 3 s. The manager records the time when its context ended.
+// waitingManager is a manager whose caches are filled after 3 s. It records the time when its context ended.
 type waitingManager struct {
 	manager.Manager
 	synced caches.Synced

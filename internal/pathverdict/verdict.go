@@ -25,16 +25,16 @@ const (
 type Verdict struct {
 	// Problem is the reason why there are no facts: no Echo has responded.
 	Problem string `json:"problem,omitempty"`
-	// Silent names the part of the path that gave no response at all. Silent is empty if the URL gave a response, or if DNS returned an error.
+	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS returned an error.
 	Silent Silence `json:"silent,omitempty"`
-	// Address is the host and port to which the URL leads. Address is set if Silent is set.
+	// Address is the host and port to which the URL leads. It is set if Silent is set.
 	Address string `json:"address,omitempty"`
 	// Facts is the number of facts that were found.
 	Facts int `json:"facts"`
 	// Failed holds the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
-	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. Unfinished is set only if another run may
-	// examine the rest.
+	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
+	// rest.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
@@ -60,8 +60,7 @@ type Unmet struct {
 // DeadlinePassed is the reason why the run ended before all facts were tested.
 const DeadlinePassed = "the deadline of the run has passed"
 
-// Encode returns a verdict as JSON of at most 4,000 bytes. If the JSON would be longer, Encode drops failed expectations from the end of
-// the list.
+// Encode returns a verdict as JSON of at most 4,000 bytes. To shorten it, Encode drops failed expectations from the end of the list.
 func (v Verdict) Encode() []byte {
 	for {
 		data, err := json.Marshal(v)
@@ -79,7 +78,7 @@ var (
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 
-// Decode reads a verdict from a termination message. The error says why the verdict is invalid.
+// Decode reads a verdict from a termination message. The error explains why it is invalid.
 func Decode(message string) (Verdict, error) {
 	var v Verdict
 	if len(message) > maxRead {
@@ -91,7 +90,6 @@ func Decode(message string) (Verdict, error) {
 	return v, v.validate()
 }
 
-// validate returns why a verdict is invalid.
 func (v Verdict) validate() error {
 	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
 		return errors.New("it has no facts")
@@ -109,7 +107,6 @@ func (v Verdict) validate() error {
 	return v.validateSilence()
 }
 
-// validateSilence returns why a verdict's silence is invalid.
 func (v Verdict) validateSilence() error {
 	switch {
 	case v.Silent == "":

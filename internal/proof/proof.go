@@ -41,7 +41,7 @@ func (e Echo) Ask(nonce string) string {
 }
 
 // Respond returns the nonce from a value of RequestHeader, and an Echo's proof. If the client knows the Echo's name, the proof shows that
-// this Echo responded. Otherwise, the proof shows only that an Echo responded. Respond returns no proof if the value is invalid.
+// this Echo responded. Otherwise, it shows only that an Echo responded. Respond returns no proof if the value is invalid.
 func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 	nonce, known, _ := strings.Cut(value, ".")
 	if len(nonce) < minNonce || len(nonce) > maxNonce || strings.Trim(nonce, "0123456789abcdef") != "" {

@@ -60,7 +60,6 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme))
 }
 
-// logf adds a line to the log.
 func (c *cluster) logf(format string, arguments ...any) {
 	fmt.Fprintf(&c.log, time.Now().UTC().Format(time.TimeOnly)+" "+format+"\n", arguments...)
 }
@@ -95,7 +94,7 @@ func (c *cluster) waitReady(ctx context.Context, name string) error {
 	return nil
 }
 
-// remove deletes Echoes and waits until they are deleted, even if ctx is canceled.
+// remove deletes Echoes and waits until they are gone, even if ctx is canceled.
 func (c *cluster) remove(ctx context.Context, names ...string) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error

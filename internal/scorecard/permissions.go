@@ -76,8 +76,8 @@ func (c check) review(namespace, account string) *authorizationv1.SubjectAccessR
 	}}
 }
 
-// dangerous returns rules that would let an attacker who controls the operator take control of the cluster. The right to create pods is not
-// included, because it gives no more control than the right to create Deployments, which the operator needs.
+// dangerous returns rules that would let an attacker who controls the operator take control of the cluster. The right to create pods is
+// omitted, because it gives no more control than the right to create Deployments, which the operator needs.
 func dangerous() []rbacv1.PolicyRule {
 	rule := func(group, resources, verbs string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs)}
@@ -92,7 +92,7 @@ func dangerous() []rbacv1.PolicyRule {
 		rule("", "serviceaccounts/token", "create"),
 		rule("", "users groups", "impersonate"),
 		rule("", "namespaces", "create update patch delete"),
-		rule("coordination.k8s.io", "leases", "update patch delete deletecollection"), // nodes and the control plane have leases, too
+		rule("coordination.k8s.io", "leases", "update patch delete deletecollection"), // nodes and the control plane also have leases
 		rule("rbac.authorization.k8s.io", "clusterroles roles", "create update patch bind escalate"),
 		rule("rbac.authorization.k8s.io", "clusterrolebindings rolebindings", "create update patch"),
 		rule("apiextensions.k8s.io", "customresourcedefinitions", "create update patch delete"),

@@ -34,8 +34,8 @@ func TestReviewAsksForOnePermission(t *testing.T) {
 	}
 }
 
-// TestPermissions checks where the test asks about permissions. The test must ask about each listed permission where the permission is
-// granted. It must ask about each dangerous permission in all namespaces, in the operator's namespace and in the Echoes' namespace.
+// TestPermissions checks that the test asks about each listed permission where it is granted, and about each dangerous permission in all
+// namespaces, in the operator's namespace, and in the Echoes' namespace.
 func TestPermissions(t *testing.T) {
 	const lease = "leases.coordination.k8s.io"
 	for name, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// allowTTL and denyTTL are how long the API server's reviews are cached. The revocation of a permission therefore takes effect soon,
-	// and a new permission takes effect even sooner.
+	// allowTTL and denyTTL are how long the API server's reviews are cached. The revocation of a permission takes effect soon, and a new
+	// permission even sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
 	// maxCachedReviews is the maximum number of cached reviews. Reviews of questions longer than maxCachedQuestion bytes are not cached,
@@ -49,7 +49,7 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 	}
 }
 
-// review returns the review of a question. If the question was asked recently, the review comes from the cache.
+// review returns the review of a question, from the cache if the question was asked recently.
 func (r *accessReviews) review(ctx context.Context,
 	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
@@ -79,7 +79,6 @@ func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {
 	return denyTTL
 }
 
-// questionOf returns the question to ask about a request.
 func questionOf(wants authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
 	who := wants.GetUser()
 	question := authorizationv1.SubjectAccessReviewSpec{User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraOf(who)}

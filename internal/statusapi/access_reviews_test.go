@@ -18,7 +18,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// judge is an API server that reviews access. It returns an error for each of the first requests, and then responds to requests.
+// judge is an API server that reviews access. It returns the errors in fails for the first requests, and then the status.
 type judge struct {
 	authorizationclient.SubjectAccessReviewInterface
 	fails  []error

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// request sends a request to a handler and returns its response.
 func request(t *testing.T, handler http.Handler, method, url string) *httptest.ResponseRecorder {
 	t.Helper()
 	out := httptest.NewRecorder()
@@ -27,7 +26,6 @@ func request(t *testing.T, handler http.Handler, method, url string) *httptest.R
 	return out
 }
 
-// message returns the message of a rejection.
 func message(t *testing.T, out *httptest.ResponseRecorder) string {
 	t.Helper()
 	body := map[string]string{}
@@ -117,7 +115,6 @@ type reviews struct {
 	sent int      // the number of reviewed tokens
 }
 
-// tokens returns how many tokens were reviewed.
 func (s *reviews) tokens() int {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -34,7 +34,6 @@ type reconcileView struct {
 	Error               string    `json:"error,omitempty"`
 }
 
-// diagnose responds with the state of this process.
 func (s *Server) diagnose(out http.ResponseWriter, r *http.Request) {
 	d := diagnosis{Version: s.Version, Replica: s.Replica, Leads: s.leads(), Namespaces: append([]string{}, s.Namespaces...)}
 	var err error
@@ -82,7 +81,6 @@ func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
 	return depths, nil
 }
 
-// controllerOf returns the controller that a metric is about.
 func controllerOf(metric *dto.Metric) string {
 	for _, label := range metric.GetLabel() {
 		if label.GetName() == "controller" {

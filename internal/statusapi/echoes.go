@@ -55,7 +55,6 @@ func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace
 	return nil
 }
 
-// getEcho responds with one Echo.
 func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 	asked, _ := targetOf(r)
 	if !s.watches(asked.namespace) {
@@ -87,7 +86,7 @@ func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
 // podIndex maps each Echo to its pods.
 type podIndex map[types.NamespacedName][]status.PodSummary
 
-// pods reads the pods of all Echoes in a namespace at once, because listing the pods of each Echo separately would take quadratic time.
+// pods reads the pods of all Echoes in a namespace at once, because listing each Echo's pods would take quadratic time.
 func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
 	list := &corev1.PodList{}
 	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leads reports whether this replica is the leader.
 func (s *Server) leads() bool {
 	select {
 	case <-s.Elected:
@@ -20,7 +19,7 @@ func (s *Server) leads() bool {
 	}
 }
 
-// leader returns the name of the pod that is the leader, or an empty string if there is none.
+// leader returns the name of the leader's pod, or "" if there is no leader.
 func (s *Server) leader(ctx context.Context) (string, error) {
 	if s.leads() {
 		return s.Replica, nil
@@ -38,7 +37,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	return podOf(*lease.Spec.HolderIdentity), nil
 }
 
-// podOf returns the name of the pod that holds a lease. The identity of a holder consists of its pod's name and a unique suffix.
+// podOf returns the pod's name from a holder's identity, which ends with a unique suffix.
 func podOf(holder string) string {
 	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
 		return holder[:i]

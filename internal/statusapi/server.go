@@ -30,7 +30,7 @@ type Server struct {
 	Replica string
 	// Version is the version of the operator.
 	Version string
-	// Namespaces are the namespaces that the operator watches. The list is empty if it watches all namespaces.
+	// Namespaces are the namespaces that the operator watches, or empty for all namespaces.
 	Namespaces []string
 }
 
@@ -53,7 +53,6 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// watches reports whether the operator watches a namespace.
 func (s *Server) watches(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
@@ -68,7 +67,6 @@ func writeJSON(out http.ResponseWriter, status int, body any) {
 	_ = encoder.Encode(body) // an error means that the client is gone
 }
 
-// writeError responds with a message that describes what is wrong.
 func writeError(out http.ResponseWriter, status int, message string) {
 	writeJSON(out, status, map[string]string{"error": message})
 }

@@ -80,7 +80,7 @@ func (s *store) List(_ context.Context, list client.ObjectList, given ...client.
 	return errors.New("it holds no such objects")
 }
 
-// newServer returns the status API of the leader, or of a replica that is not the leader.
+// newServer returns the status API of the leader or of another replica.
 func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
 	elected := make(chan struct{})
 	if leads {

@@ -34,7 +34,6 @@ func targetOf(r *http.Request) (target, bool) {
 	return target{namespace, name}, true
 }
 
-// check returns what is wrong with a target, or nil if nothing is.
 func (t target) check() error {
 	if t.namespace == "" {
 		return nil

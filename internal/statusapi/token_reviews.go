@@ -26,12 +26,10 @@ const (
 	knownTTL    = time.Hour
 )
 
-// errTooManyReviews is the error for a token that is not reviewed because of the limits on reviews.
 var errTooManyReviews = errors.New("too many tokens are being reviewed")
 
-// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It limits the reviews of unknown tokens. It does not limit
-// the reviews of tokens that the API server has accepted before, so that a flood of unknown tokens does not lock out users with valid
-// tokens.
+// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It limits the reviews of unknown tokens, but not of tokens
+// that the API server has accepted before, so that a flood of unknown tokens does not lock out users with valid tokens.
 type tokenReviews struct {
 	reviews authenticationclient.TokenReviewInterface
 	rate    flowcontrol.PassiveRateLimiter
@@ -75,7 +73,6 @@ func (r *tokenReviews) AuthenticateToken(ctx context.Context, token string) (*au
 	}
 }
 
-// review asks the API server about a token.
 func (r *tokenReviews) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	reviewed, err := retryReview(ctx, func(ctx context.Context) (*authenticationv1.TokenReview, error) {

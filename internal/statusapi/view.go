@@ -50,7 +50,6 @@ type podView struct {
 	Companion bool   `json:"companion,omitempty"`
 }
 
-// viewOf returns the view of an Echo, its pods and its events.
 func viewOf(echo *v1.Echo, pods []status.PodSummary, events []history.Event) echoView {
 	return echoView{
 		Namespace: echo.Namespace, Name: echo.Name,

@@ -24,7 +24,7 @@ const (
 // otherError is the error type that a span reports for an error without a reason.
 const otherError = "_OTHER"
 
-// Reconciler returns a reconciler that creates a span for each reconcile of next. If traces are disabled, Reconciler returns next itself.
+// Reconciler returns a reconciler that creates a span for each reconcile of next. If traces are disabled, it returns next itself.
 func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t.tracer == nil {
 		return next
@@ -55,14 +55,14 @@ func resultOf(result reconcile.Result, err error) string {
 	}
 }
 
-// SetGeneration adds the generation of the reconciled object to the reconcile's span, if the reconcile has a span.
+// SetGeneration adds the generation of the reconciled object to the reconcile's span, if there is one.
 func SetGeneration(ctx context.Context, generation int64) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(generationKey.Int64(generation))
 	}
 }
 
-// SetFailure marks the reconcile's span as failed, if the reconcile has a span. The reason may be empty.
+// SetFailure marks the reconcile's span, if there is one, as failed. The reason may be empty.
 func SetFailure(ctx context.Context, reason string, err error) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

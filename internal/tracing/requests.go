@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 )
 
-// These are the attributes of a request's span. Verb and resource have the same names as in the request metric.
+// These are the attributes of a request's span. Verb and resource have the same values as in the request metric.
 const (
 	verbKey     = attribute.Key("echo_operator.verb")
 	resourceKey = attribute.Key("echo_operator.resource")
@@ -20,8 +20,8 @@ const (
 	pathKey     = attribute.Key("url.path")
 )
 
-// Wrap returns a transport that sends requests through next and creates a span for each request of a reconcile. If traces are disabled,
-// Wrap returns next itself. Watches and lease requests do not belong to a reconcile, so they get no spans.
+// Wrap returns a transport that sends requests through next and creates a span for each request of a reconcile. If traces are disabled, it
+// returns next itself. Watches and lease requests do not belong to a reconcile, so they get no spans.
 func (t Tracer) Wrap(next http.RoundTripper) http.RoundTripper {
 	if t.tracer == nil {
 		return next

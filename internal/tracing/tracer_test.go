@@ -25,7 +25,7 @@ import (
 
 var request = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "till"}}
 
-// startCollector starts a collector, which runs until the end of the test, and sets its address in the environment.
+// startCollector starts a collector for the test, and sets its address in the environment.
 func startCollector(t *testing.T, respond http.HandlerFunc) *collector.Collector {
 	t.Helper()
 	c := collector.New(respond)
@@ -52,7 +52,7 @@ func byName(c *collector.Collector) map[string]*tracepb.Span {
 	return all
 }
 
-// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, one of them without a response.
+// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, one without a response.
 func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer, refused := newTracer(t, logr.Discard()), errors.New("refused")

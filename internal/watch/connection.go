@@ -18,8 +18,7 @@ type connection struct {
 	reported map[string]bool // the errors reported since the last response
 }
 
-// RoundTrip implements http.RoundTripper. After it has reported an error, it does not report the same error again until a request gets a
-// response.
+// RoundTrip implements http.RoundTripper. It does not report the same error again until a request gets a response.
 func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(request)
 	c.lock.Lock()
@@ -41,10 +40,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// newConnection returns a transport that reports the failures of another transport.
 func newConnection(next http.RoundTripper, report func(error)) *connection {
 	return &connection{next: next, report: report, reported: map[string]bool{}}
 }
 
-// gotNoResponse reports whether an error comes from a request that got no response.
 func gotNoResponse(err error) bool { return errors.As(err, new(*url.Error)) }

@@ -14,7 +14,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// strip removes the parts of an object that are never shown, so that they are not kept in memory either.
+// strip removes the parts of an object that are never shown, so that they use no memory.
 func strip(object any) (any, error) {
 	if o, ok := object.(*unstructured.Unstructured); ok {
 		o.SetManagedFields(nil)

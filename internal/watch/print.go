@@ -36,12 +36,11 @@ type printer struct {
 	json           bool
 	kind           kind
 	now            func() time.Time
-	failed         func(error) // called when printing has failed
+	failed         func(error) // called if printing fails
 
 	lock sync.Mutex
 }
 
-// object prints a change to an object.
 func (p *printer) object(what string, object *unstructured.Unstructured) {
 	p.print(event{Type: what, Namespace: object.GetNamespace(), Name: object.GetName(), Object: object.Object})
 }

@@ -98,7 +98,7 @@ func listWatch(client dynamic.Interface, options Options, p *printer) *cache.Lis
 }
 
 // reportEnd reports the error that ends a watch, and passes on every event. It ignores the error for a watch that is too old to continue,
-// because this error is normal after a long interruption. It also ignores errors from a watch that the client itself is closing.
+// because that is normal after a long interruption. It also ignores errors from a watch that the client itself closes.
 func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	ended := false
 	return func(event watch.Event) (watch.Event, bool) {

@@ -10,7 +10,6 @@ import (
 
 const alertsBegin, alertsEnd = "<!-- made by make generate from internal/monitoring/alerts.yaml -->\n", "<!-- end alerts -->"
 
-// withAlerts updates the table of alerts in a file.
 func withAlerts(file, alerts string) (string, error) {
 	var read struct {
 		Groups []struct {
@@ -35,7 +34,7 @@ func withAlerts(file, alerts string) (string, error) {
 	return replaced(file, place, func(string) string { return alertsBegin + table + alertsEnd })
 }
 
-// condition returns the comparison in an expression. It omits the job label, and the aggregation with its grouping labels.
+// condition returns the comparison in an expression. It omits the job label and the aggregation.
 func condition(expression string) string {
 	expression = strings.ReplaceAll(regexp.MustCompile(`job="[^"]*"(, )?`).ReplaceAllString(expression, ""), "{}", "")
 	return regexp.MustCompile(`\b(?:sum|max) by \([^)]*\) \((.*)\)( [<=>]+ \d+)$`).ReplaceAllString(expression, "$1$2")

@@ -24,7 +24,7 @@ func tableOf(all []desired.Kind) string {
 		rows.String() + "\t}\n}\n"
 }
 
-// rightsOn returns a file without code. The file contains the markers from which the operator's role is generated.
+// rightsOn returns a file that contains only the markers from which the operator's role is generated.
 func rightsOn(all []desired.Kind) string {
 	var markers strings.Builder
 	for _, k := range all {
@@ -33,8 +33,7 @@ func rightsOn(all []desired.Kind) string {
 	return generated + "package controllers\n\n" + markers.String()
 }
 
-// schemaTypes returns the names of the kinds' Go types in schemas. Depending on optional, it includes either optional kinds or the kinds
-// that every cluster serves.
+// schemaTypes returns the names of Go types in schemas, either of optional kinds or of the kinds that every cluster serves.
 func schemaTypes(optional bool) string {
 	var names strings.Builder
 	for _, k := range desired.Table() {
@@ -46,7 +45,7 @@ func schemaTypes(optional bool) string {
 	return names.String()
 }
 
-// schemaName returns the name of a Go type in a schema. In this name, the host name from the type's package path is reversed.
+// schemaName returns the name of a Go type in a schema. It reverses the host name in the type's package path.
 func schemaName(of reflect.Type) string {
 	host, path, _ := strings.Cut(of.PkgPath(), "/")
 	parts := strings.Split(host, ".")

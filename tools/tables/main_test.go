@@ -40,7 +40,7 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
-// TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds of objects that an Echo can have.
+// TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds that an Echo can have.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {

@@ -25,7 +25,7 @@ func Problems(b bundle.Bundle) []string {
 	return problems
 }
 
-// part describes either spec or status: the fields, and the widgets with which the console can show these fields.
+// part is either spec or status, with the widgets that the console has for its fields.
 type part struct {
 	name    string
 	fields  bundle.Schema
@@ -52,7 +52,6 @@ func (p part) problems(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// check returns the problems with a descriptor, given the schema of its field.
 func (p part) check(d bundle.Descriptor) []string {
 	field, ok := p.fields.At(d.Path)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// layout returns the problems with how the console's form and an object's page order and explain fields.
+// layout returns the problems with how the console orders, explains, and edits fields.
 func (p part) layout(all []bundle.Descriptor) []string {
 	var problems []string
 	for i, d := range all {

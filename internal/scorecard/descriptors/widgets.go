@@ -19,8 +19,8 @@ type widget struct {
 	urn string
 	// types are the supported field types. If types is empty, any type is supported.
 	types []string
-	// argument returns the problem with the argument, given the field and all fields of spec or status. The function is nil if the widget
-	// takes no argument.
+	// argument returns the problem with the argument, given the field and all fields of spec or status. It is nil if the widget takes no
+	// argument.
 	argument func(all, field bundle.Schema, argument string) string
 }
 
