@@ -18,13 +18,13 @@ const (
 )
 
 // load sends requests over parallel connections. Each connection sends the next request as soon as the previous response is complete. load
-// polls without sleeping, because waking a client takes CPU time from the server.
-func load(ctx context.Context, address, path string, connections, requests int) error {
+// polls without sleeping, because waking a client takes CPU time from the server. It returns how long each request took.
+func load(ctx context.Context, address, path string, connections, requests int) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	poll, err := syscall.EpollCreate1(0)
 	if err != nil {
-		return fmt.Errorf("epoll: %w", err)
+		return nil, fmt.Errorf("epoll: %w", err)
 	}
 	defer func() { _ = syscall.Close(poll) }()
 	request := []byte("GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nUser-Agent: benchmark\r\nAccept: */*\r\n\r\n")
@@ -32,20 +32,21 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	defer l.close()
 	for range connections {
 		if err := l.connect(address); err != nil {
-			return fmt.Errorf("connecting: %w", err)
+			return nil, fmt.Errorf("connecting: %w", err)
 		}
 	}
-	return l.run(ctx)
+	err = l.run(ctx)
+	return l.took, err
 }
 
 // loader is the client side of the connections.
 type loader struct {
-	poll     int
-	request  []byte
-	wanted   int
-	sent     int
-	answered int
-	open     map[int32]*answer
+	poll    int
+	request []byte
+	wanted  int
+	sent    int
+	took    []time.Duration // for each response
+	open    map[int32]*answer
 }
 
 func (l *loader) connect(address string) error {
@@ -82,7 +83,7 @@ func (l *loader) run(ctx context.Context) error {
 		}
 	}
 	events := make([]syscall.EpollEvent, len(l.open))
-	for l.answered < l.wanted {
+	for len(l.took) < l.wanted {
 		n, err := syscall.EpollWait(l.poll, events, 0)
 		if err != nil && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("epoll: %w", err)
@@ -104,6 +105,7 @@ func (l *loader) send(socket int32) error {
 		return nil
 	}
 	l.sent++
+	l.open[socket].asked = time.Now()
 	_, err := syscall.Write(int(socket), l.request)
 	return err
 }
@@ -113,14 +115,15 @@ func (l *loader) receive(socket int32) error {
 	if err != nil || !whole {
 		return err
 	}
-	l.answered++
+	l.took = append(l.took, time.Since(l.open[socket].asked))
 	return l.send(socket)
 }
 
 // answer is the part of a response that has arrived so far.
 type answer struct {
-	data [maxAnswer]byte
-	size int
+	data  [maxAnswer]byte
+	size  int
+	asked time.Time // when the request was sent
 }
 
 // read reads the available data, and reports whether the response is complete.

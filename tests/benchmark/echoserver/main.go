@@ -1,5 +1,5 @@
-// echoserver measures the CPU time per request of the echo server and of similar servers. It compares them with the first server, a minimal
-// net/http server. It prints a Markdown table. Run it with `make benchmark-echoserver`.
+// echoserver measures the CPU time, the throughput, and the latency of the echo server and of similar servers. It compares them with the
+// first server, a minimal net/http server. It prints a Markdown table. Run it with `make benchmark-echoserver`.
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
@@ -66,14 +66,17 @@ func run(ctx context.Context, named []string, core int) (err error) {
 }
 
 func report(servers []*server) error {
-	fmt.Println("| server | binary MB | idle / loaded RSS MiB | CPU µs per request | CPU x hello |\n|---|---|---|---|---|")
+	fmt.Println("| server | binary MB | idle / loaded RSS MiB | CPU µs per request | CPU x hello | requests per second on one core | p99 ms |\n" +
+		"|---|---|---|---|---|---|---|")
 	for _, s := range servers {
 		loaded, err := s.residentMiB()
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %.1f | %.1f / %.1f | %.1f | %.2f |\n", s.name, s.binaryMB, s.idle, loaded,
-			float64(s.costs.median())/float64(time.Microsecond), float64(s.costs.median())/float64(servers[0].costs.median()))
+		cost := s.costs.median()
+		fmt.Printf("| %s | %.1f | %.1f / %.1f | %.1f | %.2f | %.0f | %.1f |\n", s.name, s.binaryMB, s.idle, loaded,
+			float64(cost)/float64(time.Microsecond), float64(cost)/float64(servers[0].costs.median()), 1/s.times.median().Seconds(),
+			float64(s.slow.median())/float64(time.Millisecond))
 	}
 	return nil
 }

@@ -24,15 +24,17 @@ type server struct {
 	command  *exec.Cmd
 	binaryMB float64
 	idle     float64 // RSS before any load, in MiB
-	costs    durations
+	// These hold a value for each round: the CPU time per request, the time per request, and the 99th percentile of how long a request takes.
+	costs, times, slow durations
 }
 
-// durations contains the CPU time per request in each round.
 type durations []time.Duration
 
-func (d durations) median() time.Duration {
+func (d durations) median() time.Duration { return d.percentile(50) }
+
+func (d durations) percentile(p int) time.Duration {
 	sorted := slices.Sorted(slices.Values(d))
-	return sorted[len(sorted)/2]
+	return sorted[len(sorted)*p/100]
 }
 
 // start starts a server on one core, and waits until it responds. The server's output goes to a file, as in container runtimes.
@@ -87,7 +89,7 @@ func (s *server) awaitAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		err := load(ctx, s.address, s.path, 1, 1)
+		_, err := load(ctx, s.address, s.path, 1, 1)
 		if err == nil {
 			return nil
 		}
@@ -107,15 +109,19 @@ func (s *server) stop() error {
 	return nil
 }
 
-// round sends requests to the server and records the CPU time per request.
+// round sends requests to the server, and records the times.
 func (s *server) round(ctx context.Context) error {
 	before, err := process.CPUTime(s.command.Process.Pid)
 	if err != nil {
 		return err
 	}
-	if err := load(ctx, s.address, s.path, connections, requests); err != nil {
+	began := time.Now()
+	took, err := load(ctx, s.address, s.path, connections, requests)
+	if err != nil {
 		return err
 	}
+	s.times = append(s.times, time.Since(began)/requests)
+	s.slow = append(s.slow, durations(took).percentile(99))
 	after, err := process.CPUTime(s.command.Process.Pid)
 	s.costs = append(s.costs, (after-before)/requests)
 	return err
