@@ -195,8 +195,8 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
-// ordinaryClients sends requests and probes until the returned function is called, which returns the number of served requests. The test
-// fails if any of them fails.
+// ordinaryClients sends requests and probes until the returned function is called. That function returns the number of served requests. The
+// test fails if a request or a probe fails.
 func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup

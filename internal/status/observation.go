@@ -35,7 +35,7 @@ type Observation struct {
 	GatewaysUnknown bool
 	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.
 	GatewaysRefused string
-	// Unserved are the Gateway API kinds that the Echo requires but the operator cannot use.
+	// Unserved lists the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
 	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster
 	// serves no Routes.

@@ -116,8 +116,8 @@ func (r *reader) run(ctx context.Context, commands string) string {
 		quoted("cd "+r.folder+"\n"+names+commands))
 }
 
-// verify follows the documentation page in an empty directory for all artifacts that an installation needs, and expects the notices to list
-// every module in the bill of materials.
+// verify follows the documentation in an empty directory, and verifies every artifact that an installation needs. The notices must list every
+// module in the bill of materials.
 func (r *reader) verify(ctx context.Context, version string) {
 	GinkgoHelper()
 	r.folder = filepath.Join(r.folders, version)

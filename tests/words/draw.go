@@ -43,7 +43,8 @@ func draw(ctx context.Context, out io.Writer, root string) error {
 			return nil
 		}
 		found, err := sentences(kind, content)
-		for _, sentence := range found {
+		slices.Sort(found)
+		for _, sentence := range slices.Compact(found) {
 			all = append(all, choice{file, sentence, sha256.Sum256([]byte(string(seed) + file + sentence))})
 		}
 		return err
@@ -101,13 +102,16 @@ func sentences(kind group, content string) ([]string, error) {
 	return all, nil
 }
 
+// marker matches a line of a comment that controller-gen reads.
+func marker() *regexp.Regexp { return regexp.MustCompile(`(?m)^\+.*`) }
+
 // ends matches the end of a sentence.
 func ends() *regexp.Regexp { return regexp.MustCompile(`([.!?]["')]?) `) }
 
-// paragraphs returns the lines of Markdown outside of fences, and the cells of tables.
+// paragraphs returns the lines of Markdown outside of fences and HTML comments, and the cells of tables.
 func paragraphs(content string) []string {
 	var texts []string
-	for line := range strings.SplitSeq(regexp.MustCompile("(?s)```.*?```").ReplaceAllString(content, ""), "\n") {
+	for line := range strings.SplitSeq(regexp.MustCompile("(?s)```.*?```|<!--.*?-->").ReplaceAllString(content, ""), "\n") {
 		if strings.HasPrefix(line, "|") {
 			texts = append(texts, strings.Split(line, " | ")...)
 		} else {
@@ -125,7 +129,7 @@ func commentsAndStrings(kind group, content string) ([]string, error) {
 	}
 	var texts []string
 	for _, comment := range parsed.Comments {
-		texts = append(texts, comment.Text())
+		texts = append(texts, marker().ReplaceAllString(comment.Text(), ""))
 	}
 	if kind == tests {
 		return texts, nil
