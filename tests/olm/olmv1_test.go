@@ -40,8 +40,9 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		}, SpecTimeout(10*time.Minute))
 	})
 
-	It("is not needed to delete Echoes with the documented steps", func(ctx SpecContext) {
-		run(ctx, installationByOLMv1(version(0)))
+	It("installs from a digest, and is not needed to delete Echoes with the documented steps", func(ctx SpecContext) {
+		commands := realcluster.Documented(version(0), installPage, "## With OLM v1")
+		run(ctx, pinned(ctx, changed(commands, ", pollIntervalMinutes: 30", ""), version(0)))
 		pod := createKeptEcho(ctx)
 		// The removal also deletes the CustomResourceDefinition, and therefore all Echoes.
 		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")

@@ -102,3 +102,8 @@ func createAgain(s *simulation) {
 	})
 	s.create(echoKey, again)
 }
+
+// isForeign reports whether an object exists and the operator did not create it.
+func isForeign(o *unstructured.Unstructured) bool {
+	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
+}

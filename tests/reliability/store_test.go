@@ -283,11 +283,6 @@ func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
 	return err
 }
 
-// isForeign reports whether an object exists and the operator did not create it.
-func isForeign(o *unstructured.Unstructured) bool {
-	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
-}
-
 // finalizersOf returns the finalizers that determine what the garbage collector does with an object's dependents.
 func finalizersOf(options metav1.DeleteOptions) []string {
 	switch p := options.PropagationPolicy; {
