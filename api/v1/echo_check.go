@@ -15,7 +15,7 @@ type EchoCheck struct {
 	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. By default, it uses the time zone of the kube-controller-manager, usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ \t@=]+([ \t]+[^ \t@=]+){4})$')",message="The schedule must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, @weekly, @monthly or @yearly."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ \t@=]+([ \t]+[^ \t@=]+){4})$')",message="The schedule must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, @weekly, @monthly, or @yearly."
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
@@ -77,11 +77,11 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fact",order=85,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Fact string `json:"fact"`
 
-	// value is the required value, such as kept, or a bound, such as >=14, <=10Mi or >=30s.
+	// value is the required value, such as kept, or a bound, such as >=14, <=10Mi, or >=30s.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^=?[<>]') || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi|ms|s|m|h)?$')",message="A bound must be >= or <= followed by a whole number and an optional unit, such as >=14, <=10Mi or >=30s."
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^=?[<>]') || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi|ms|s|m|h)?$')",message="A bound must be >= or <= followed by a whole number and an optional unit, such as >=14, <=10Mi, or >=30s."
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Value",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Value string `json:"value"`
@@ -109,7 +109,7 @@ type EchoCheckStatus struct {
 	// +optional
 	LastRunTime *metav1.Time `json:"lastRunTime,omitempty"`
 
-	// result is the result of the check: Passed, Failed or Unknown.
+	// result is the result of the check: Passed, Failed, or Unknown.
 	// +optional
 	Result CheckResult `json:"result,omitempty"`
 

@@ -2,7 +2,7 @@ package v1
 
 // EchoFault is a fault to inject into responses.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.statusCode) || has(self.connection) || has(self.delayMilliseconds) && self.delayMilliseconds > 0 || has(self.maxDelayMilliseconds) && self.maxDelayMilliseconds > 0",message="A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection."
+// +kubebuilder:validation:XValidation:rule="has(self.statusCode) || has(self.connection) || has(self.delayMilliseconds) && self.delayMilliseconds > 0 || has(self.maxDelayMilliseconds) && self.maxDelayMilliseconds > 0",message="A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection."
 // +kubebuilder:validation:XValidation:rule="!has(self.maxDelayMilliseconds) || !has(self.delayMilliseconds) || self.maxDelayMilliseconds >= self.delayMilliseconds",message="The field maxDelayMilliseconds must not be less than delayMilliseconds."
 // +kubebuilder:validation:XValidation:rule="!has(self.statusCode) || !has(self.connection) || self.connection != 'Reset'",message="The field statusCode must not be specified with connection Reset, which sends no response."
 type EchoFault struct {
@@ -34,13 +34,13 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum delay in milliseconds",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
-	// connection specifies how the connection ends: Reset sends a TCP reset instead of a response, Truncate closes the connection after half of the response.
+	// connection specifies how the connection ends. Reset sends a TCP reset instead of a response. Truncate closes the connection after half of the response.
 	// +kubebuilder:validation:Enum=Reset;Truncate
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of attempts of the same request to apply the fault to. Later attempts succeed. Defaults to all attempts.
+	// failures is the number of attempts at the same request that the fault applies to. Later attempts succeed. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -31,7 +31,7 @@ type EchoGateway struct {
 	// path is the path prefix that the HTTPRoute matches. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/([-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must not contain //, /./, /../, %2f or #, and must not end with /. or /.., as the Gateway API requires."
+	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must not contain //, /./, /../, %2f, or #, and must not end with /. or /.., as the Gateway API requires."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`

@@ -12,7 +12,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerSourceRanges) || size(self.loadBalancerSourceRanges) == 0 || self.type == 'LoadBalancer'",message="The field loadBalancerSourceRanges requires type LoadBalancer."
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || size(self.ipFamilies) < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="Two ipFamilies require the ipFamilyPolicy PreferDualStack or RequireDualStack."
 type EchoService struct {
-	// type determines how the Service is exposed: ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
+	// type determines how the Service is exposed: ClusterIP, NodePort, or LoadBalancer. Defaults to ClusterIP.
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	// +kubebuilder:default=ClusterIP
 	// +optional
@@ -74,7 +74,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Source ranges",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 
-	// ipFamilies are the IP families of the Service, the primary family first: IPv4, IPv6 or both. Defaults to the families that the cluster and ipFamilyPolicy determine. Changing the primary family or removing this field recreates the Service with new addresses.
+	// ipFamilies are the IP families of the Service (IPv4, IPv6, or both), starting with the primary family. Defaults to the families that the cluster and ipFamilyPolicy determine. Changing the primary family or removing this field recreates the Service with new addresses.
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=IPv4;IPv6
 	// +kubebuilder:validation:XValidation:rule="size(self) < 2 || self[0] != self[1]",message="Each IP family must be specified only once."
@@ -83,7 +83,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP families",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
-	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them) or RequireDualStack. Defaults to SingleStack.
+	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack.
 	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
@@ -105,7 +105,7 @@ type EchoService struct {
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !self.tls || has(self.tlsSecretName) || has(self.host)",message="The field host is required with tls, unless tlsSecretName is specified.",fieldPath=".host"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must not contain //, /./, /../ or %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must not contain //, /./, /../, or %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
 // +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || has(self.tls) && self.tls",message="The field tlsSecretName requires tls to be true."
 type EchoIngress struct {
 	// enabled specifies whether to create an Ingress. Defaults to false.
@@ -113,7 +113,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. The first label can be the wildcard *. Defaults to all host names, in which case status.externalURL is not set and OpenShift creates no Route.
+	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names, status.externalURL is not set, and OpenShift creates no Route.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -129,7 +129,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// pathType determines how path matches: Prefix by path elements, Exact as a whole, or ImplementationSpecific as the Ingress controller defines. Defaults to Prefix. With ImplementationSpecific, status.externalURL is not set. With Exact, OpenShift creates no Route.
+	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. With ImplementationSpecific, status.externalURL is not set. With Exact, OpenShift creates no Route.
 	// +kubebuilder:validation:Enum=Prefix;Exact;ImplementationSpecific
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
@@ -186,16 +186,16 @@ type EchoNetworkPolicy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the echo servers: pods, namespaces or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
+	// from is a list of peers that can connect to the echo servers: pods, namespaces, or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(p, has(p.ipBlock) != (has(p.podSelector) || has(p.namespaceSelector)))",message="A peer must specify either an ipBlock, or a podSelector, a namespaceSelector or both. An empty podSelector {} selects all pods."
+	// +kubebuilder:validation:XValidation:rule="self.all(p, has(p.ipBlock) != (has(p.podSelector) || has(p.namespaceSelector)))",message="A peer must specify either an ipBlock, or a podSelector, a namespaceSelector, or both. An empty podSelector {} selects all pods."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",order=72,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	From []networkingv1.NetworkPolicyPeer `json:"from,omitempty"`
 }
 
-// EchoMonitoring configures the monitoring of the echo servers.
+// EchoMonitoring is the configuration of the monitoring.
 type EchoMonitoring struct {
 	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional

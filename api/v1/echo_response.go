@@ -3,9 +3,9 @@ package v1
 // EchoResponse is the configuration of the default response.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Headers that the server manages, such as Connection or Content-Length, must not be specified."
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="If body is not set, the Content-Type must be application/json, application/problem+json, application/octet-stream, text/csv or text/plain, because the response contains data that clients send."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="If body is not set, the Content-Type must be application/json, application/problem+json, application/octet-stream, text/csv, or text/plain, because the response contains data that clients send."
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.map(h, size(bytes(h.name)) + (has(h.value) ? size(bytes(h.value)) : 0)).sum() <= 60000",message="The names and values of all headers must be at most 60000 bytes long in total."
-// +kubebuilder:validation:XValidation:rule="!has(self.body) || size(bytes(self.body)) <= 131000",message="The body must be at most 131000 bytes long in UTF-8."
+// +kubebuilder:validation:XValidation:rule="!has(self.body) || size(bytes(self.body)) <= 131000",message="The body must be at most 131000 bytes long when encoded in UTF-8."
 type EchoResponse struct {
 	// statusCode is the HTTP status code of the response. Defaults to 200.
 	// +kubebuilder:validation:Minimum=200

@@ -9,7 +9,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// phase summarizes the conditions in one word: Pending, Updating, Ready, Warning, Failed or Terminating.
+	// phase summarizes the conditions in one word: Pending, Updating, Ready, Warning, Failed, or Terminating.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
@@ -59,7 +59,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=9,xDescriptors={"urn:alm:descriptor:text"}
 	Companions int32 `json:"companions,omitempty"`
 
-	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed or Terminating. At most 50 names are listed per state.
+	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed, or Terminating. At most 50 names are listed per state.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitzero"`
@@ -76,7 +76,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checks",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Checks []EchoCheckStatus `json:"checks,omitempty"`
 
-	// conditions are the latest observations of the state of the Echo: Ready, Progressing and Degraded. Stalled is present if the Echo cannot become ready until a user acts, and PathsHealthy if the Echo has checks.
+	// conditions are the latest observations of the state of the Echo: Ready, Progressing, and Degraded. Stalled is present if the Echo cannot become ready until a user acts, and PathsHealthy if the Echo has checks.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

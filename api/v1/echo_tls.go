@@ -2,7 +2,7 @@ package v1
 
 // EchoTLS is the configuration of HTTPS.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secretName) || !has(self.port) && !has(self.servicePort) && (!has(self.clientCertificate) || self.clientCertificate == 'None')",message="The fields port, servicePort and clientCertificate require secretName."
+// +kubebuilder:validation:XValidation:rule="has(self.secretName) || !has(self.port) && !has(self.servicePort) && (!has(self.clientCertificate) || self.clientCertificate == 'None')",message="The fields port, servicePort, and clientCertificate require secretName."
 type EchoTLS struct {
 	// secretName is the name of a Secret of type kubernetes.io/tls in the same namespace. If not set, HTTPS is disabled.
 	// +kubebuilder:validation:MinLength=1

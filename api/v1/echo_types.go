@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh or a load balancer changes requests, or as a backend that is known to work.
+// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or as a backend that is known to work.
 //
 // +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{CronJob,v1,""},{Job,v1,""},{Pod,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
@@ -17,7 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="Summary of the conditions in one word"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must have at most 63 lowercase letters, digits or '-', start with a letter, and end with a letter or a digit. The Service has the same name.",fieldPath=".metadata.name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must have at most 63 lowercase letters, digits, or '-', start with a letter, and end with a letter or a digit. The Service has the same name.",fieldPath=".metadata.name"
 type Echo struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -45,7 +45,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If the number exceeds the limit of the operator (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If the number exceeds the operator's limit (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -92,7 +92,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
+	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
@@ -117,7 +117,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each echo server and companion. Checks have only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
+	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -167,19 +167,19 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the echo server pods and companions. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the echo server and companion containers. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
 	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_', or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 	// +mapType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=112,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
@@ -187,14 +187,14 @@ type EchoSpec struct {
 
 	// tolerations are the node taints that the echo servers and checks tolerate.
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.all(t, has(t.key) && size(t.key) > 0 || has(t.operator) && t.operator == 'Exists')",message="A toleration without a key must have the operator Exists, and then tolerates all taints."
+	// +kubebuilder:validation:XValidation:rule="self.all(t, has(t.key) && size(t.key) > 0 || has(t.operator) && t.operator == 'Exists')",message="A toleration without a key must have the operator Exists. It tolerates all taints."
 	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.tolerationSeconds) || has(t.effect) && t.effect == 'NoExecute')",message="A toleration with tolerationSeconds must have the effect NoExecute."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",order=98,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity specifies the node affinity, pod affinity and pod anti-affinity of the echo servers. Checks have the same node affinity.
+	// affinity specifies the node affinity, pod affinity, and pod anti-affinity of the echo servers. Checks have the same node affinity.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
@@ -217,7 +217,7 @@ type EchoSpec struct {
 
 	// serviceAccountName is the name of the ServiceAccount that all pods use, including companions and checks. It identifies the pods, for example in a service mesh, and determines their security context constraints on OpenShift. Its token is not mounted. Defaults to the default ServiceAccount of the namespace.
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-' and '.', and start and end with a letter or a digit."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-', and '.', and start and end with a letter or a digit."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`

@@ -66,7 +66,7 @@ func decodeStrictly(data []byte, target any) error {
 
 func (s *faultSetting) fault() (Fault, error) {
 	if s.StatusCode == nil && s.DelayMilliseconds == nil && s.MaxDelayMilliseconds == nil && s.Connection == nil {
-		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection")
+		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection")
 	}
 	longest := int(MaxDelay / time.Millisecond)
 	for _, err := range []error{

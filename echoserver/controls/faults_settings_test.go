@@ -11,7 +11,7 @@ func TestParseFaults_rejected(t *testing.T) {
 	for text, why := range map[string]string{
 		"x":                                    "not a list such as ",
 		`{}`:                                   "not a list such as ",
-		`[{}]`:                                 "faults[0]: requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection",
+		`[{}]`:                                 "faults[0]: requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection",
 		`[null]`:                               "faults[0]: requires",
 		`[{"percentage":30}]`:                  "faults[0]: requires",
 		`[{"statusCode":503},{"status":503}]`:  `faults[1]: json: unknown field "status"`,

@@ -88,7 +88,7 @@ var _ = Describe("the schema", func() {
 		Entry("an argument that is too long", "bad", "{replicas: 1, args: ["+strings.Repeat("b", 32768)+"]}", "spec.args"),
 		Entry("an unknown value of controls", "bad", "{replicas: 1, server: {controls: Some}}", "spec.server.controls"),
 		Entry("a fault without an effect", "bad", "{replicas: 1, response: {faults: [{percentage: 5, failures: 1}]}}",
-			"A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection."),
+			"A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection."),
 		Entry("a fault that delays for 0 ms", "bad", "{replicas: 1, response: {faults: [{delayMilliseconds: 0, maxDelayMilliseconds: 0}]}}",
 			"A fault requires statusCode"),
 		Entry("a reversed range of delays", "bad",
