@@ -92,7 +92,7 @@ func TestHelp(t *testing.T) {
 		"":              {"kubectl echo [command]", "status ", "test ", "path ", "--kubeconfig", "--context", "--as "},
 		"--help":        {"kubectl echo [command]"},
 		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
-		"test --help":   {"kubectl echo test NAME [flags]", "neither kube-proxy nor NetworkPolicies", "--requests", "--path", "--tls"},
+		"test --help":   {"kubectl echo test NAME [flags]", "bypasses kube-proxy and NetworkPolicies", "--requests", "--path", "--tls"},
 		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no rights on the cluster", "--groups", "-H, --header"},
 		"--version":     {"kubectl-echo dev (go1."},
 	} {
