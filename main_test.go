@@ -133,8 +133,8 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that the program does not link packages that make it larger or start more slowly: the API server's
-// expression library and metrics, and packages that only the kubectl plugin needs.
+// TestLargeModulesAreNotLinked checks that the program links neither the API server's expression library and metrics nor packages that only
+// the kubectl plugin needs. They would make the program larger and its start slower.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

@@ -81,7 +81,7 @@ func prove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// provenHeader reads a request and returns the beginning of a response, which proves that the response comes from an Echo.
+// provenHeader reads a request and returns the beginning of a response with the proof of an Echo.
 func provenHeader(c net.Conn) string {
 	buffer := make([]byte, 64<<10)
 	n, err := c.Read(buffer)

@@ -40,7 +40,7 @@ func repository(image string) string {
 }
 
 // PullPolicy returns an image's pull policy, which defaults to the API server's default for the tag. The operator sets the policy
-// explicitly, because the API server keeps the old default when the image changes: see k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+// explicitly, because the API server keeps the old default when the image changes (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go).
 func PullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
 	if given != "" {
 		return given

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Clean removes whitespace and byte order marks, which files and templates can add, from both ends of a value.
+// Clean removes whitespace and byte order marks from both ends of a value. Files and templates can add them.
 func Clean(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
 }
@@ -40,7 +40,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Parse adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck [flags]
-// URL". If --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp, because there is nothing to run.
+// URL". If --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp.
 func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
 	flags.Usage = func() {} // Report prints the usage
 	flags.BoolP("help", "h", false, "print this help")

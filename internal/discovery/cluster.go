@@ -83,7 +83,8 @@ func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
 	return groups
 }
 
-// served returns the kinds in an API that the cluster serves, with their resource names, or none if the cluster does not serve the API.
+// served returns the kinds that the cluster serves in an API, with their resource names. It returns none if the cluster does not serve the
+// API.
 func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
 	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	if apierrors.IsNotFound(err) {

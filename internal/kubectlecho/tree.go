@@ -15,8 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// shown returns the kinds of objects that an Echo can consist of: the kinds that the operator creates, and the kinds that Kubernetes
-// creates for them.
+// shown returns the kinds that the operator creates for an Echo, and the kinds that Kubernetes creates for them.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})

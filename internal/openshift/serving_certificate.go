@@ -17,8 +17,8 @@ import (
 
 // ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
 // exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
-// service.beta.openshift.io/serving-cert-secret-name annotation, and the kubelet then adds the Secret to the volume of the running pod.
-// After a rotation, new connections use the new certificate.
+// service.beta.openshift.io/serving-cert-secret-name annotation. The kubelet then adds the files to the running pod. After a rotation, new
+// connections use the new certificate.
 type ServingCertificate struct {
 	folder string
 	log    logr.Logger

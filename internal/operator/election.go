@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// lockTimeout limits a request for the lease to half of the renew deadline, so that a leader never loses its lease because a single
-	// request gets no response.
+	// lockTimeout limits a request for the lease to half of the renew deadline, so that one lost response never costs a leader its lease.
 	lockTimeout = 5 * time.Second
 	// releaseTimeout limits the two requests that release the lease.
 	releaseTimeout = 3 * time.Second
@@ -57,8 +56,8 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	}
 }
 
-// release releases a lease that the lock still holds. The update names the version of the lease that the lock has read, so the API server
-// rejects the update if another client has changed the lease since then.
+// release releases a lease that the lock still holds. The API server rejects the update if another client has changed the lease since the
+// lock read it.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

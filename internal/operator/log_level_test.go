@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logged returns what a client logs at a level while it creates a pod that has a value in an environment variable. The response contains
-// the pod.
+// logged returns what a client logs at a level while it creates a pod with a value in an environment variable. The response contains the
+// pod.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
 	g := NewWithT(t)

@@ -269,7 +269,7 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the liveness and readiness checks. Each namespace that is not watched has its own check, which always fails. It only
+// addProbes adds the liveness and readiness checks. Each namespace that is not watched has a check that always fails. This check only
 // informs people, because the Deployment's readiness probe checks only the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())

@@ -32,8 +32,7 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator does not use it, and still
-// serves the Echoes that do not need it.
+// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator starts without the API.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()

@@ -67,7 +67,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end because the accessible namespaces have changed, or the caches are not filled after
+// checkCaches reports whether the process should end because the accessible namespaces have changed or the caches are not filled after
 // fillTimeout. Rights are checked only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()

@@ -1,7 +1,7 @@
 // Package pathverdict defines the result that a check reports to the operator.
 //
-// The check's container writes the result as its termination message, which requires neither a network path to the operator nor a
-// permission. The operator trusts nothing in a verdict, because any pod can write one.
+// The check's container writes the result as its termination message, and therefore needs neither permissions nor a network path to the
+// operator. The operator trusts nothing in a verdict, because any pod can write one.
 package pathverdict
 
 import (

@@ -42,7 +42,7 @@ func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
 	}
 }
 
-// TestRemoveGoesOn checks that remove deletes the other Echoes even if it cannot delete one of them or if the test was canceled.
+// TestRemoveGoesOn checks that remove continues if it cannot delete one of the Echoes or if the test was canceled.
 func TestRemoveGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}

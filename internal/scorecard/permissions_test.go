@@ -34,8 +34,8 @@ func TestReviewAsksForOnePermission(t *testing.T) {
 	}
 }
 
-// TestPermissions checks that the test asks about each listed permission where it is granted, and about each dangerous permission in all
-// namespaces, in the operator's namespace, and in the Echoes' namespace.
+// TestPermissions checks that the test asks about each listed permission where it is granted, and about each dangerous permission
+// cluster-wide, in the operator's namespace, and in the Echoes' namespace.
 func TestPermissions(t *testing.T) {
 	const lease = "leases.coordination.k8s.io"
 	for name, c := range map[string]struct {
@@ -77,8 +77,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // TestLeasesOfTheBundle checks that the bundle lists only permissions for the operator's own lease. If the operator watches all namespaces,
-// OLM grants the bundle's namespaced rules in all of them, so a wider permission would include the leases of nodes and of the control
-// plane.
+// OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and the control plane.
 func TestLeasesOfTheBundle(t *testing.T) {
 	var leases []string
 	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {

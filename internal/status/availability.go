@@ -209,14 +209,14 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 }
 
 // staysOverdue reports whether the previous status shows that the deadline was exceeded. The previous status is required, because
-// Progressing becomes False when the deadline passes, which restarts missingSince. The Echo stays overdue until the pods are ready or a
+// missingSince restarts when the deadline passes and Progressing becomes False. The Echo stays overdue until the pods are ready or a
 // rollout begins. Only the reason distinguishes this state from a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns the time until an Echo can become overdue, or zero if the Echo cannot become overdue or is already overdue.
+// untilOverdue returns the time until an Echo can become overdue, or zero if the Echo cannot become overdue or already is.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
 	if since.IsZero() || staysOverdue(status) {

@@ -65,7 +65,7 @@ func companionNote(seen Observation) string {
 }
 
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
-// separate reconciler handles checks, and each new result triggers another reconcile of the Echo.
+// separate reconciler handles checks. Each new result triggers another reconcile of the Echo.
 func checkNote(echo *v1.Echo) string {
 	for _, worst := range []struct {
 		result v1.CheckResult

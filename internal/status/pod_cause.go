@@ -105,10 +105,8 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether a failure may resolve itself without an edit. It searches the kubelet's message about an image or a
-// container, or the API server's message about a pod, because only the wording of these messages reveals whether a failure is temporary. A
-// failure is temporary if a registry, the container runtime, or a webhook is unreachable or too busy, or if a controller has not yet
-// finished the setup of a new namespace or quota.
+// isTemporary reports whether a failure may resolve itself without an edit. For example, a registry or a webhook is unreachable or too
+// busy, or a new namespace is not fully set up yet. Only the wording of a message from the kubelet or the API server reveals this.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -142,8 +140,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	return c
 }
 
-// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if the server
-// terminated for another reason. The echo server's message names the Secret.
+// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string for other reasons.
+// The echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
 	secret := echopod.TLSSecret(pod)
 	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {

@@ -70,7 +70,7 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
-// refusal returns the cause for a route or a policy that a Gateway does not use, in the words of the Gateway's controllers.
+// refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers.
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {

@@ -93,8 +93,8 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 	return max(stalledAfter-degradedFor(status, now), 0)
 }
 
-// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but never
-// extends past the time when the Echo becomes stalled. After that, the operator retries at a fixed rate.
+// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends
+// when the Echo becomes stalled. After that, the operator retries at a fixed rate.
 func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)

@@ -14,7 +14,7 @@ import (
 const tokenTTL = time.Minute
 
 // tokenCache is an authenticator.Token that caches which tokens another authenticator accepted. Concurrent requests with the same token
-// wait for one review. k8s.io/apiserver's cache would also link the API server's metrics and audit log, whose initialization would take a
+// wait for one review. k8s.io/apiserver's cache would also link the API server's metrics and audit log. Initializing them would take a
 // sixth of the time before main starts.
 type tokenCache struct {
 	tokens   authenticator.Token

@@ -30,7 +30,7 @@ const (
 	onlyDNS       = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; udp sport 53 accept; }; }`
 )
 
-// deadAddress is an address reserved for documentation (RFC 5737), which no machine has.
+// deadAddress is reserved for documentation (RFC 5737), so no machine has it.
 const deadAddress = "192.0.2.1"
 
 var _ = Describe("a check", func() {

@@ -67,8 +67,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, in one container that gathers data, and another from which oc copies the
-// files.
+// startGatherPod runs the image as oc does: as an administrator, in a container that gathers data and in a container from which oc copies
+// the files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

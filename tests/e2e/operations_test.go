@@ -67,7 +67,7 @@ func loseNamespace(ctx context.Context, name string) {
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: lost.Labels}})).To(Succeed())
 }
 
-// expectRestored expects that a new Echo is ready and has the metadata, the spec and the objects of a saved Echo, and returns the new Echo.
+// expectRestored expects that a new Echo is ready and has a saved Echo's metadata, spec, and objects. It returns the new Echo.
 func expectRestored(ctx context.Context, saved *v1.Echo) *v1.Echo {
 	GinkgoHelper()
 	now := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: saved.Namespace, Name: saved.Name}}

@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. It returns a function that expects that since then, the Echo never had the phase Warning, and the operator's
-// Deployment always had the condition Available, which OLM reads.
+// watchedEcho creates an Echo. The returned function expects that since then, the Echo was never in the phase Warning, and the operator's
+// Deployment was always Available.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")

@@ -188,8 +188,8 @@ var _ = Describe("a check", func() {
 	)
 })
 
-// checkedEcho returns an Echo that checks its own Service, with one check for each change, which can be nil, or with one unchanged check if
-// there are no changes.
+// checkedEcho returns an Echo that checks its own Service, with one check for each change. Without changes, there is one unchanged check. A
+// change can be nil.
 func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))

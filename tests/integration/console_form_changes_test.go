@@ -105,7 +105,7 @@ type visitor struct {
 	address        netip.Addr
 }
 
-// anyVisitor returns a random visitor, which the peers of a random policy may select.
+// anyVisitor returns a random visitor that the peers of a random policy may select.
 func anyVisitor(random *rand.Rand) visitor {
 	set := func() labels.Set {
 		set := labels.Set{}

@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm maps each field whose value from the YAML view can get lost in the console's form to a row in docs/reference/console.md.
+// lostInForm maps fields to rows in docs/reference/console.md. The console's form can lose the fields' values from the YAML view.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{

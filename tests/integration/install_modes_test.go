@@ -72,8 +72,7 @@ type operatorAccount struct {
 	client     client.Client
 }
 
-// addOperator creates the operator's user with the permissions that OLM would grant: the operator's role in the watched namespaces or in
-// all namespaces, the roles for nodes and reviews, and the role for the lease in the operator's namespace.
+// addOperator creates the operator's user with the permissions that OLM would grant.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)

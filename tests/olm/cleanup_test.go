@@ -92,7 +92,7 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers returns a kind's objects that belong to the operator according to their names, which are reliable in the test cluster.
+// leftovers returns a kind's objects that belong to the operator. In the test cluster, names identify these objects reliably.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -20,8 +20,8 @@ import (
 // verifyPage is the page that contains the commands for verifying a release before installation.
 const verifyPage = "docs/how-to/verify-a-release.md"
 
-// reader represents a user who has an empty directory, the registry, the release page, and the documentation, and who installs the operator
-// with one of the documented methods.
+// reader represents a user who installs the operator with one of the documented methods. The user has an empty directory, the registry, the
+// release page, and the documentation.
 type reader struct {
 	helm                        string // the tool set
 	install, upgrade, uninstall func(version string) string

@@ -171,7 +171,7 @@ func uninstall(ctx context.Context) {
 	expectNothingLeft(ctx)
 }
 
-// awaitOperatorGone waits until the operator's process has exited, which happens some time after its Deployment is deleted.
+// awaitOperatorGone waits until the operator's process has exited, because it outlives the operator's Deployment.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)

@@ -48,8 +48,8 @@ func TestIconIsTheFile(t *testing.T) {
 }
 
 // TestBundleInstallsEverywhere checks which kinds of objects the bundle contains. The community pipeline rejects a bundle that contains a
-// NetworkPolicy, and OLM does not install a bundle with kinds that the cluster does not serve, such as the kinds of the Prometheus
-// Operator, the OpenShift console, and Gateway API.
+// NetworkPolicy. OLM does not install a bundle with kinds that the cluster does not serve, such as kinds of the Prometheus Operator, the
+// OpenShift console, or Gateway API.
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()

@@ -116,8 +116,8 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	}
 }
 
-// TestCompletionScript_isDocumented checks the completion script in the documentation, which is for users whose installation does not
-// include the script.
+// TestCompletionScript_isDocumented checks that the documentation contains the completion script for users whose installation does not
+// include it.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {

@@ -57,8 +57,7 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	}
 }
 
-// expectTimely records a broken promise if the operator reports a cause later than controllers.Tolerance after the operator received the
-// cause.
+// expectTimely records a broken promise if the operator reports a cause more than controllers.Tolerance after receiving it.
 func (s *store) expectTimely(k objectKey, before, after *unstructured.Unstructured) {
 	if k.resource != "echoes" || reflect.DeepEqual(conditionsOf(before), conditionsOf(after)) {
 		return

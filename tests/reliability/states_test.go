@@ -51,8 +51,7 @@ func states() []state {
 	return all
 }
 
-// seed returns a step that creates the state from the final objects of two runs: one run with the current spec, and one run with the
-// earlier spec.
+// seed returns a step that creates the state from the final objects of two runs: one with the current spec, and one with the earlier spec.
 func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
 	return func(in *simulation) {
 		echo := now[echoKey].DeepCopy()

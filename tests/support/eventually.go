@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// EventuallyObject polls an object from the API server. It reads into a new object each time, because a field that is now absent would keep
-// its last value in a reused object.
+// EventuallyObject polls an object from the API server. It reads into a new object each time, because a reused object would keep the values
+// of fields that are now absent.
 func EventuallyObject(ctx context.Context, c client.Client, object client.Object) AsyncAssertion {
 	return Eventually(func(ctx context.Context) (client.Object, error) {
 		now := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)

@@ -125,8 +125,8 @@ func (t thing) bill(ctx context.Context, version, created string) ([]byte, error
 	return json.MarshalIndent(document, "", " ")
 }
 
-// settings returns what syft looks for: everything that ships is a Go program, or the shell and busybox in must-gather. The module cache
-// contains the licenses, and the linker has written the project's version into its programs.
+// settings returns what syft looks for. Everything that ships is a Go program, except the shell and busybox in must-gather. The module
+// cache contains the licenses, and the linker has written the project's version into its programs.
 func settings() *syft.CreateSBOMConfig {
 	modules := golang.DefaultCatalogerConfig().WithSearchLocalModCacheLicenses(true)
 	modules.MainModuleVersion.FromContents = true

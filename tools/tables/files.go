@@ -77,8 +77,8 @@ func replaced(text string, expression *regexp.Regexp, with func(match string) st
 	return text[:place[0]] + with(text[place[0]:place[1]]) + text[place[1]:], nil
 }
 
-// withResources adds missing kinds to the kinds that the OpenShift console shows for an Echo. It omits optional kinds: if a cluster does
-// not serve one of the listed kinds, the console's Topology view shows no objects of any listed kind.
+// withResources adds missing kinds to the kinds that the OpenShift console shows for an Echo. It omits optional kinds, because the
+// console's Topology view shows no objects if the cluster does not serve one of the kinds.
 func withResources(file string, kinds []desired.Kind) (string, error) {
 	const last = "{Event,"
 	return replaced(file, regexp.MustCompile(`resources=\{\{.*`+regexp.QuoteMeta(last)), func(listed string) string {

@@ -30,8 +30,8 @@ type document struct {
 	Statements []statement `json:"statements"`
 }
 
-// openVEX returns the document that says why exceptions do not affect the image of the catalog, which alone has programs of others.
-// Nothing that the project's own programs contain is excepted.
+// openVEX returns the document that explains why the excepted vulnerabilities do not affect the catalog's image. The exceptions concern
+// only other projects' programs in this image.
 func openVEX(exceptions []exception, version, created string) ([]byte, error) {
 	const image = "pkg:oci/echo-operator-catalog?repository_url=quay.io/echo-operator/echo-operator-catalog&tag="
 	statements := []statement{} // not null

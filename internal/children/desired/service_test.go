@@ -47,7 +47,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestRequestsReachTheContainer checks that the Service and the Ingress refer to a port that the container has, for any port number.
+// TestRequestsReachTheContainer checks that the Service and the Ingress refer to a port of the container, whatever its number.
 func TestRequestsReachTheContainer(t *testing.T) {
 	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, support.EveryField} {
 		echo := support.Echo("ns", "x", change)

@@ -54,7 +54,7 @@ func (s *stored) apply(t *testing.T, c children.Child) {
 	NewWithT(t).Expect(s.fields.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
 }
 
-// edit changes the object as a client does: it reads the object, changes it, and writes the whole object back.
+// edit reads the object, changes it, and writes the whole object back, as a client does.
 func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 	t.Helper()
 	object := s.live(t)

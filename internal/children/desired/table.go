@@ -20,7 +20,7 @@ import (
 )
 
 // Kind is a row in the table of kinds. It describes a kind of object that the operator creates for Echoes. All code that depends on the
-// kinds either iterates over the table, or is generated from the table by tools/tables.
+// kinds iterates over the table or is generated from it by tools/tables.
 type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if some clusters do not serve the kind.
@@ -30,8 +30,8 @@ type Kind struct {
 
 	// newObject returns an empty object of the Go type for the kind.
 	newObject func() client.Object
-	// build returns an apply configuration without labels and without an owner, or nil if an Echo does not request the kind. The build field
-	// itself is nil if the Echo reconciler does not create the kind.
+	// build returns an apply configuration without labels or an owner, or nil if an Echo does not request the kind. The build field itself is
+	// nil if the Echo reconciler does not create the kind.
 	build func(*v1.Echo, children.Config) any
 	// refine sets the fields of a child that are specific to its kind, including values that an apply configuration cannot express. The refine
 	// field is nil if there are no such fields.

@@ -33,8 +33,8 @@ func allServed() children.Served {
 	return served
 }
 
-// liveChild returns the child of a Go type as the API server would return it, or nil if the Echo should not have one. It fails the test if
-// the child has a field that the type does not have.
+// liveChild returns the child of type T as the API server would return it, or nil if the Echo should have none. It fails the test if the
+// child has a field that the type does not have.
 func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	t.Helper()
 	g := NewWithT(t)

@@ -65,8 +65,8 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 	return c, children.AddDigest(c.Desired)
 }
 
-// companionSpec returns the spec of a companion, which runs on the same node as its owner. The companion has no priority, so that it never
-// displaces its owner.
+// companionSpec returns the spec of a companion that runs on its owner's node. The companion has no priority, so that it never displaces
+// its owner.
 func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	return podSpec(echo, Container(echo, config)).
 		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).

@@ -16,8 +16,8 @@ const (
 	// ContainerName is the name of the container in every pod of an Echo.
 	ContainerName = "echo"
 
-	// preStopSeconds is how long a container that does not drain its connections waits before it stops, so that its address is removed from
-	// the endpoints first.
+	// preStopSeconds delays the termination of a container that does not drain its connections. Meanwhile, its address is removed from the
+	// endpoints.
 	preStopSeconds = 5
 
 	// readinessPeriodSeconds limits how long a running pod is not ready. The first probe often happens before the server listens, and the next

@@ -30,8 +30,7 @@ func TestEnvironment(t *testing.T) {
 	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "another image gets ECHO_HTTP_ADDR")
 }
 
-// TestServerEnvironment checks that only fields with values other than the defaults become variables, so that the pods of other Echoes do
-// not change.
+// TestServerEnvironment checks that only fields with non-default values become variables. The pods of other Echoes must not change.
 func TestServerEnvironment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted v1.EchoServer

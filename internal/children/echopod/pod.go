@@ -13,8 +13,8 @@ func IsEchoPod(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "ReplicaSet"
 }
 
-// OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps the complete references of companions, but
-// only the kind for other pods, which are more numerous.
+// OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps complete references for companions, but only
+// the kind for the more numerous other pods.
 func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || IsCompanion(pod) {

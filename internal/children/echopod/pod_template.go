@@ -27,7 +27,7 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 	return spec
 }
 
-// SetIdentity sets the ServiceAccount of a pod to the one in the Echo, without mounting its token, and sets the pull secrets from the Echo.
+// SetIdentity sets a pod's ServiceAccount and pull secrets from the Echo. The ServiceAccount's token is not mounted.
 func SetIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	spec.WithAutomountServiceAccountToken(false)
 	for _, secret := range given.ImagePullSecrets {
@@ -65,8 +65,8 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 	return spec
 }
 
-// NodeSelector returns the labels that a node must have to run an image. The operator's own images are built for Linux, so they are
-// scheduled to nodes with another operating system only if the given labels specify it.
+// NodeSelector returns the labels that a node must have to run an image. The operator's own images require Linux, unless the given labels
+// specify another operating system.
 func NodeSelector(given v1.Labels, own bool) map[string]string {
 	selector := map[string]string{}
 	if own {

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules stay out of the schema, so that
-// they can change together with defaults that are not in the schema.
+// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules are not in the schema, so that
+// they can change together with defaults outside the schema.
 func ValidateFields(echo *v1.Echo) error {
 	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
 		return err
@@ -80,7 +80,7 @@ func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// covers reports whether a host name, whose first label can be *, matches every name that another host name matches.
+// covers reports whether a pattern, such as *.example.com, matches every name that another host name matches.
 func covers(pattern, name string) bool {
 	domain, wildcard := strings.CutPrefix(pattern, "*.")
 	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)

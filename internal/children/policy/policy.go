@@ -37,8 +37,8 @@ func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	return nil
 }
 
-// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone with the right to
-// create an Echo could send requests from a pod to any address, and see in the status which addresses respond.
+// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone who can create an
+// Echo could use its pods to find out which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	switch {

@@ -44,8 +44,8 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	return ""
 }
 
-// urlAt returns an Echo's URL at the first listener of a Gateway that serves the given scheme and admits the Echo's HTTPRoute. If section
-// is set, the listener must have that name. The URL is empty if there is no such listener.
+// urlAt returns an Echo's URL at a Gateway's first listener that serves the given scheme and admits the Echo's HTTPRoute. If section is
+// set, the listener must have that name. The URL is empty if there is no such listener.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
 		listener := &gateway.Spec.Listeners[i]
@@ -96,8 +96,8 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 	return all
 }
 
-// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, regardless of which
-// listener the status names. Some controllers, such as Traefik 3.6, add the policy's namespace to the Gateway's name.
+// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, regardless of the
+// listener. Some controllers, such as Traefik 3.6, add the policy's namespace to the Gateway's name.
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
@@ -161,7 +161,7 @@ func matchesAny(names []string, name string) bool {
 	return len(names) == 0
 }
 
-// matchesHost reports whether a host name, whose first label can be *, matches a name. An empty host name matches all names.
+// matchesHost reports whether a host name, such as *.example.com, matches a name. An empty host name matches all names.
 func matchesHost(host, name string) bool {
 	suffix, wildcard := strings.CutPrefix(host, "*")
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)

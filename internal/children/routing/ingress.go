@@ -50,8 +50,8 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift gives the
-// Route the router's default certificate only for an entry without a host, and creates no Route for a host without a valid Secret
+// ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift uses the
+// router's default certificate only for an entry without a host, and creates no Route for a host without a valid Secret
 // (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the default
 // certificate.
 func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {

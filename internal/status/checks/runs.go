@@ -105,7 +105,7 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 }
 
 // hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. The comparison uses the pod's
-// creation time, which the API server sets, because the clocks of the node and the CronJob controller may differ considerably.
+// creation time from the API server, because the clocks of the node and the CronJob controller may differ.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -137,8 +137,8 @@ func (r Runs) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods that have ended, and a copy of the terminated state of the pod's container. If a digest is
-// given, only pods with that digest count.
+// lastRun returns the newest of a check's pods that have ended, and a copy of its container's terminated state. If a digest is given, only
+// pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {

@@ -2,7 +2,7 @@ package remedy
 
 import gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-// Route returns what to do if a Gateway does not use a route or a policy, given the reason of its condition.
+// Route returns what to do if a Gateway does not use a route or a policy, given the condition's reason.
 func Route(reason string) string {
 	switch gatewayv1.RouteConditionReason(reason) {
 	case gatewayv1.RouteReasonNotAllowedByListeners:

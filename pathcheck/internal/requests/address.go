@@ -103,8 +103,8 @@ func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	return names[:min(len(names), maxOthers)]
 }
 
-// isOfClients reports whether a header can describe a client. It excludes headers that describe servers, which can also contain the
-// client's address, and names that pathcheck cannot send.
+// isOfClients reports whether a header can describe a client. It excludes names that pathcheck cannot send, and headers that describe
+// servers but can contain the client's address.
 func isOfClients(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
 		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")

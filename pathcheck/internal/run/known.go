@@ -69,7 +69,7 @@ func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may be transient
 	}
 	if err != nil || !controlled.Proven {
-		return // a proxy rejects the query, which the groups report
+		return // the groups report that a proxy rejects the query
 	}
 	k.Controls = controlled.Header.Get("X-Echo-Applied") != "" && controlled.Size == 1
 	if k.Controls {

@@ -63,7 +63,7 @@ func (b *benchmark) noop(ctx context.Context) (err error) {
 	return nil
 }
 
-// createForeignPods creates pods of other Echoes, which the operator watches.
+// createForeignPods creates pods of other Echoes. The operator watches these pods.
 func createForeignPods(ctx context.Context, p *testbed.ControlPlane, echo *v1.Echo, first, end int) error {
 	deployment := &appsv1.Deployment{}
 	if err := p.Client.Get(ctx, client.ObjectKeyFromObject(echo), deployment); err != nil {

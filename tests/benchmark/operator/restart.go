@@ -163,8 +163,8 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	return nil
 }
 
-// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests, because the
-// API server does not report which client sent a request, and does not count all discovery requests.
+// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests. The API
+// server does not report which client sent a request, and does not count all discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := startRecorded(ctx, p, b.manager, leaderElection()...)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tick is the unit of CPU times in /proc, which is the same on all Linux machines (proc_pid_stat(5), USER_HZ).
+// tick is the unit of CPU times in /proc on all Linux machines (proc_pid_stat(5), USER_HZ).
 const tick = 10 * time.Millisecond
 
 // CPUTime returns the user and system time of a process.

@@ -92,8 +92,8 @@ func (r *report) run(listener net.Listener) {
 	}
 }
 
-// awaitStop waits until a prober with -stop has connected and exited. The kernel kills all processes of the container when its main process
-// exits, and kubectl exec would report exit code 137.
+// awaitStop waits until a prober with -stop has connected and exited. If this process exited first, the kernel would kill that prober, and
+// kubectl exec would report exit code 137.
 func awaitStop(listener net.Listener) {
 	connection, err := listener.Accept()
 	if err != nil {

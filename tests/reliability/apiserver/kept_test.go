@@ -15,8 +15,7 @@ import (
 )
 
 // TestPlace_takeOut checks that a child is unchanged after an edit adds something and takeOut removes it. If an edit's place were larger
-// than its addition, takeOut would remove fields that the operator set, and the walk would report a difference that the operator did not
-// cause.
+// than its addition, takeOut would remove fields that the operator set, and the walk would wrongly report a difference.
 func TestPlace_takeOut(t *testing.T) {
 	for name, change := range map[string]func(*v1.EchoSpec){
 		"plain": func(*v1.EchoSpec) {},

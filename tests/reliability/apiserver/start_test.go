@@ -70,8 +70,7 @@ func (s *server) newNamespace(ctx context.Context, name string) (string, error) 
 	return namespace.Name, err
 }
 
-// freeAddresses deletes the Services in a namespace that is no longer used, because the address range is large enough for only about 250
-// Services.
+// freeAddresses deletes the Services in a namespace that is no longer used, because the address range has room for only about 250 Services.
 func (s *server) freeAddresses(namespace string) error {
 	return s.client.DeleteAllOf(context.Background(), &corev1.Service{}, client.InNamespace(namespace))
 }

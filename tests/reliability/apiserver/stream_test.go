@@ -99,7 +99,7 @@ func (b *streamBody) Close() error {
 
 // past is the history that a kind's watches have reported since the first list.
 type past struct {
-	// end is the bookmark at the end of the first list, which is empty.
+	// end is the bookmark at the end of the first, empty list.
 	end     *watchEvent
 	version string
 	events  []watchEvent

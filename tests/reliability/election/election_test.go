@@ -195,8 +195,8 @@ func (s *scene) end(t *testing.T, how trouble) {
 	t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(s.journal.began).Seconds(), after, before)
 }
 
-// TestOneLeader checks that a leader sends no writes, except events, more than 13 s after its last successful renewal, and that no such
-// write arrives after another process has acquired the lease.
+// TestOneLeader checks that a leader sends no writes more than 13 s after its last successful renewal. No write may arrive after another
+// process has acquired the lease. Events are exempt.
 func TestOneLeader(t *testing.T) {
 	lasts := time.Duration(0)
 	if os.Getenv("RELIABILITY") == "all" {

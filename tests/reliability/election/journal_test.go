@@ -44,8 +44,8 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send the request. Any replica may send reviews, which change nothing, and writes to the lease,
-// which replace only the version that the process has read.
+// isWork reports whether only the leader may send the request. Any replica may replace the version of the lease that it has read, and may
+// send reviews, which change nothing.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
 }

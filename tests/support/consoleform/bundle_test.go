@@ -39,7 +39,7 @@ func schemaOf(t *testing.T) map[string]any {
 }
 
 // TestForm_explainsEachField checks that each field has a title and help. For a field without a descriptor, the form uses the YAML name as
-// the title and the help text from the schema. The schema has no help texts for Kubernetes' types.
+// the title, and takes the help text from the schema. The schema has no help texts for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
 	described := map[string]bundle.Descriptor{}
 	descriptors := shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors
