@@ -14,16 +14,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DeletionPeriod is how long the operator waits before it first checks whether deleted objects are gone, in case no event reports their
-// deletion.
+// DeletionPeriod is how long the operator waits for deletion events before it first checks whether the objects are gone.
 const DeletionPeriod = 2 * time.Second
 
 // noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
 // an apply with this version as a conflict.
 const noVersion = "1"
 
-// Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing
-// another object that has since taken the child's name. If the child is new, the API server creates it or responds with a conflict.
+// Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing a
+// newer object with the same name. If the child is new, the API server creates it or responds with a conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion

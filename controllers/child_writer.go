@@ -21,8 +21,7 @@ type ChildWriter struct {
 	Live client.Reader
 	// Compare returns how a live object differs from the desired child.
 	Compare func(children.Child, client.Object) (apply.Difference, error)
-	// Wrote, which may be nil, is called after each successful apply or patch, with the previous object and the object that the API server
-	// returned.
+	// Wrote, if set, is called after each successful apply or patch. after is the object that the API server returned.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 

@@ -18,8 +18,7 @@ import (
 // EchoWriter writes an Echo's finalizers and status, unless the Echo has changed since it was read.
 type EchoWriter struct {
 	Client client.Client
-	// Wrote, which may be nil, is called after each write that leaves the spec unchanged, with the previous Echo and the object that the API
-	// server returned.
+	// Wrote, if set, is called after each write that leaves the spec unchanged. after is the object that the API server returned.
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 
@@ -111,8 +110,8 @@ func difference(before, after any) (json.RawMessage, error) {
 	return jsonpatch.CreateMergePatch(old, current)
 }
 
-// SameStatus reports whether two statuses are equal. The first comparison detects identical statuses, which most are, in a tenth of the
-// time that the second one takes. A missing map of pods differs from an empty map.
+// SameStatus reports whether two statuses are equal. Most statuses are identical, and the first comparison detects this in a tenth of the
+// time. A missing map of pods differs from an empty map.
 func SameStatus(a, b *v1.EchoStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) && (a.Pods == nil) == (b.Pods == nil)
 }

@@ -18,8 +18,7 @@ const (
 	ByOwner = "metadata.ownerReferences.name"
 )
 
-// CachedPodsOf selects an Echo's pods and companions in the cache using an index, because the time to list pods by their labels grows with
-// the number of pods in the namespace.
+// CachedPodsOf selects an Echo's cached pods and companions by an index, because a list by labels reads all pods in the namespace.
 func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
 // PodIndexes returns the indexes of the pod cache.

@@ -1,5 +1,5 @@
-// pathcheck determines what the proxies in the path to an Echo, such as an ingress or a gateway, do to requests and responses. It sends
-// requests to a URL that leads to an Echo, and compares each request that it sends with the request that the Echo receives.
+// pathcheck determines what the proxies in the path to an Echo, such as an ingress or a gateway, do to requests and responses. It compares
+// the requests that it sends with the requests that the Echo receives.
 package main
 
 import (

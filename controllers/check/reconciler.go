@@ -150,8 +150,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	return seen, cmp.Or(r.write(ctx, child, live), refused)
 }
 
-// write brings a CronJob to its desired state. If another client edited the key of a list item, write deletes the CronJob to recreate it,
-// because an apply would add a second item.
+// write brings a CronJob to its desired state. It deletes the CronJob if another client edited the key of a list item, because an apply
+// would add a second item.
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
 	writer.Compare = func(child children.Child, live client.Object) (apply.Difference, error) {

@@ -142,8 +142,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo can run only
-// after an edit of the spec.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo is not
+// allowed.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

@@ -11,8 +11,8 @@ import (
 // companion. A new process starts without names, and therefore asks the API server.
 type lastSeen struct{ controllers.Memory[string] }
 
-// hidden returns the name of a companion that may exist although the cache does not hold it, for example because another client removed its
-// labels. The name is empty unless the companion is about to be created, or is not desired but may still be running.
+// hidden returns the name of a companion that may exist although the cache does not hold it. Such a companion is either about to be created
+// or not desired. Otherwise, the name is empty.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name

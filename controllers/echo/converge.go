@@ -153,8 +153,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	return c.ensure(ctx, writer)
 }
 
-// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a failed reconcile reports the
-// Deployment as missing. If this request also fails, findDeployment returns the error.
+// findDeployment asks the API server for a Deployment that the cache does not hold, before a failed reconcile reports it as missing. If
+// this request also fails, findDeployment returns the error.
 func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
 	if i < 0 || found[i].object() != nil {

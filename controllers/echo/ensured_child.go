@@ -20,8 +20,7 @@ type ensuredChild struct {
 	absent bool
 	// found is the child as it was read after a failure, or nil if it was not read.
 	found client.Object
-	// after is the child as it now exists. It equals the field before if nothing differed, and is nil if the child was not ensured or was
-	// deleted.
+	// after is the child as it now exists. It is the same as before if nothing differed, and nil if the child was deleted or not ensured.
 	after client.Object
 	// ambiguous is the error from an apply that failed but may have taken effect.
 	ambiguous error

@@ -137,8 +137,7 @@ func TestAllUnchanged(t *testing.T) {
 	}
 }
 
-// TestWithChildren_readAfterAFailure checks that an object that a failed write may have created is not mistaken for an object that existed
-// before.
+// TestWithChildren_readAfterAFailure checks that an object from a failed write is not mistaken for an object that existed before.
 func TestWithChildren_readAfterAFailure(t *testing.T) {
 	g := NewWithT(t)
 	d := &appsv1.Deployment{}

@@ -14,7 +14,7 @@ func reconciler(w *fakecluster.World) *Reconciler {
 	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now), Labeled: w.Labeled()}
 }
 
-// failing returns a reconciler whose reconciles of the Echo have failed for long enough that the status reports the failure.
+// failing returns a reconciler whose reconciles of the Echo have failed long enough for the status to report the failure.
 func failing(w *fakecluster.World) *Reconciler {
 	r := reconciler(w)
 	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused),

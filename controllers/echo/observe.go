@@ -65,8 +65,8 @@ func (r *Reconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.P
 	return nodes, nil
 }
 
-// liveNode asks the API server for a node before the node is reported as deleted, because the cache may hold a pod on a new node before it
-// holds the node. It sends a list request, because the operator has no permission to get nodes.
+// liveNode asks the API server for a node that the cache does not hold. The cache may receive a pod before the pod's node. liveNode sends a
+// list request, because the operator has no permission to get nodes.
 func (r *Reconciler) liveNode(ctx context.Context, name string) (*corev1.Node, error) {
 	list := &corev1.NodeList{}
 	err := r.Live.List(ctx, list, client.MatchingFields{metav1.ObjectNameField: name})

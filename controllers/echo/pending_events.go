@@ -37,7 +37,7 @@ type ending struct {
 	transition status.Transition
 }
 
-// news returns the unreported changes of an Echo, which only the reconcile of that Echo reads and modifies.
+// news returns the unreported changes of an Echo, for use only by that Echo's reconcile.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
@@ -83,8 +83,7 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions of a report whose status write failed, if the Echo's status proves that the write took effect. Nothing
-// else is then left to report.
+// published returns the transitions of a report whose status write appeared to fail but took effect. Nothing else is then left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {
@@ -109,7 +108,7 @@ func (u *pendingEvents) releasing(echo *v1.Echo, transition status.Transition, e
 	}
 }
 
-// gone drops the state of an Echo that is gone, and returns its last transition if it was not reported.
+// gone drops the state of a deleted Echo, and returns the Echo's last transition if it is unreported.
 func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 	news, found := u.Get(echo)
 	if !found {

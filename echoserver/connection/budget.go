@@ -25,8 +25,8 @@ const (
 	IncludedResponse = 4 << 10
 	// FieldCost is the memory that a header field holds in addition to its name and value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is how many copies of a header longer than IncludedHeader are in memory, in addition to the response: one as read, and one
-	// as parsed.
+	// HeaderFactor is how many copies of a header longer than IncludedHeader are in memory: one as read, and one as parsed. The response is
+	// extra.
 	HeaderFactor = 2
 	// unlimitedMemory is the assumed memory limit, in bytes, of a process that has none.
 	unlimitedMemory = 512 << 20
@@ -35,8 +35,8 @@ const (
 // OverBudget is the reason that clients receive if the budget does not allow their request.
 const OverBudget = "the server has used up its memory budget; try again later"
 
-// Budget limits the memory that connections and requests hold, so that the process stays below its memory limit no matter what clients
-// send. The remaining memory is for garbage and the Go runtime.
+// Budget limits the memory that connections and requests hold, so that clients cannot make the process exceed its memory limit. The
+// remaining memory is for garbage and the Go runtime.
 type Budget struct {
 	Connections Pool
 	Requests    Pool
@@ -50,7 +50,7 @@ func NewBudget(memory int64) *Budget {
 	return b
 }
 
-// AvailableMemory returns the soft memory limit of the process in bytes, which the cgroup or GOMEMLIMIT sets.
+// AvailableMemory returns the soft memory limit, in bytes, that the cgroup or GOMEMLIMIT sets.
 func AvailableMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit

@@ -37,7 +37,7 @@ type Bounds struct {
 }
 
 // Connection is a client's connection. It counts the memory that the server holds for the client before a handler is called. In HTTP/1, it
-// limits the number of header fields and the length of the request line, which net/http does not.
+// limits the number of header fields and the length of the request line, because net/http does not.
 type Connection struct {
 	net.Conn
 	bounds  *Bounds

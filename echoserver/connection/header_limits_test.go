@@ -48,7 +48,7 @@ func TestMeasureHeader_asSent(t *testing.T) {
 	}
 }
 
-// TestRawHeader_longestField checks incomplete names, and values that continue on the next line (RFC 9112, 5.2), which may be secret.
+// TestRawHeader_longestField checks incomplete names, and possibly secret values that continue on the next line (RFC 9112, 5.2).
 func TestRawHeader_longestField(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{

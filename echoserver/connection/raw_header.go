@@ -51,7 +51,7 @@ func (h *rawHeader) restart() {
 }
 
 // locate is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a header, it has set only
-// one deadline. If its buffer then contains more than the byte that was read ahead, it contains the beginning of the header.
+// one deadline. If net/http's buffer then contains more than the byte that was read ahead, the buffer contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
@@ -157,8 +157,8 @@ func (h *rawHeader) size() HeaderSize {
 	return s
 }
 
-// longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. It is
-// empty if the longest line continues the value of another field, because the value may be a secret.
+// longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. The result
+// is empty if the longest line continues the value of another field, because the value may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))

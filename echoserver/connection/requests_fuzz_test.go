@@ -109,7 +109,7 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends pieces to a server, each after the server has handled the previous one, or while a slow handler still serves it.
+// exchange sends each piece to a server after the server has handled the previous one, or while a slow handler still serves it.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

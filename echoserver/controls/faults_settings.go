@@ -121,7 +121,7 @@ func checkRange(name string, value *int, least, most int) error {
 
 func milliseconds(value *int) time.Duration { return time.Duration(valueOf(value)) * time.Millisecond }
 
-// valueOf returns the value of a field, which is zero if the field is absent.
+// valueOf returns the value of a field, or zero if the field is absent.
 func valueOf[T any](field *T) T {
 	if field == nil {
 		return *new(T)

@@ -47,7 +47,7 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 }
 
 // parseEarlyHints parses the early-hints control. Unless the policy is Full, it rejects a response with status 103. A proxy that does not
-// know this status can mistake the final response for the response to the next request, which may come from another client.
+// know this status may use the final response for the next request, even from another client.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
@@ -55,8 +55,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers with which no known proxy,
-// cache, or browser affects other clients. The name must be in canonical form.
+// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that make no known proxy,
+// cache, or browser affect other clients. The name must be in canonical form.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -93,8 +93,7 @@ func isOwnName(name string) bool {
 	return !isKnownWord(first)
 }
 
-// isKnownWord reports whether a header name that consists of X- and this word has a meaning to servers, caches, or frameworks, or in their
-// usual configurations.
+// isKnownWord reports whether servers, caches, or frameworks usually act on a header whose name is X- and this word.
 func isKnownWord(word string) bool {
 	switch word {
 	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",

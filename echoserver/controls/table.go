@@ -19,7 +19,7 @@ type control struct {
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
 	// varies reports whether Vary names the control's header. Vary omits percentage and early-hints, which alone do not change the final
-	// response, because nginx does not cache a response if Vary is longer than 128 bytes.
+	// response. nginx does not cache a response if Vary is longer than 128 bytes.
 	varies bool
 }
 

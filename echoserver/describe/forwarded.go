@@ -22,8 +22,8 @@ const (
 	maxParametersOfElement = 16
 )
 
-// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Multiple headers form one list. Of more than maxChain
-// elements, it returns the last ones, which the nearest proxies added.
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Multiple headers form one list. The result has only
+// the last maxChain elements, which the nearest proxies added.
 func parseForwardedFor(values []string) []string {
 	var chain []string
 	for _, value := range slices.Backward(values) {

@@ -14,7 +14,7 @@ const (
 	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the list.
 	// The path contains parameters of the query that do not.
 	maxRaw = 250
-	// rawCost is the number of bytes that each listed value adds to a response, in addition to its name and the value itself.
+	// rawCost is the number of bytes that each listed value adds to a response, not counting the value and its name.
 	rawCost = 80
 )
 

@@ -111,7 +111,7 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
-// restored returns the shown fields with their original bytes, which the list contains.
+// restored returns the shown fields with their original bytes from the list.
 func restored(list RawList, where string, shown map[string][]string) map[string][]string {
 	fields := map[string][]string{}
 	for name, values := range shown {
@@ -132,7 +132,7 @@ func restored(list RawList, where string, shown map[string][]string) map[string]
 	return fields
 }
 
-// TestRaw_String compares the text of a value with the page, which shows the JSON names in the same order.
+// TestRaw_String checks that the text of a value contains the JSON names in order.
 func TestRaw_String(t *testing.T) {
 	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte{}, NameBase64: []byte("\xff")}
 	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=; nameBase64=/w==`; got != want {

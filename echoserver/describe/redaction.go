@@ -17,8 +17,8 @@ type Redaction struct {
 	names []string // additional names, in canonical form
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects quotes, asterisks, and similar
-// characters, which HTTP allows in names, but which indicate a mistake here.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. It rejects characters that HTTP allows in names
+// but that indicate a mistake, such as quotes and asterisks.
 func ParseRedaction(text string) (Redaction, error) {
 	if isNone(text) {
 		return Redaction{off: true}, nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// MemoryListener accepts connections in memory, which a test in a synctest bubble can use.
+// MemoryListener accepts in-memory connections, for tests in synctest bubbles.
 type MemoryListener struct {
 	// Dialed is the number of connections so far.
 	Dialed atomic.Int64

@@ -22,7 +22,7 @@ const (
 	MaxShown = 64 << 10
 	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. Shorter bodies have the limit for requests.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is how many copies of a body's beginning are in memory, in addition to the response: the bytes as read, and the text.
+	// bodyFactor is how many copies of a body's beginning are in memory: the bytes as read, and the text. The response is extra.
 	bodyFactor = 2
 	// restBuffer is the size, in bytes, of the buffer for the rest of a body.
 	restBuffer = 8 << 10

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns a request's path as received, without the query and, if the request target is a full URL, the user and host.
+// rawPath returns a request's path as received, without the query or, in a full URL, the user and host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {
@@ -45,8 +45,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// mustEscape reports whether a character is a control character, a format character, which can change the direction of text, or U+FFFD,
-// which may stand for a byte that is not UTF-8.
+// mustEscape reports whether a character is a control character, a format character, or U+FFFD. Format characters can change the direction
+// of text, and U+FFFD may stand for invalid UTF-8.
 func mustEscape(char rune) bool {
 	if char < utf8.RuneSelf {
 		return unicode.IsControl(char)

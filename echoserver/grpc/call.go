@@ -99,8 +99,8 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. It does not close the body, because net/http would then reset the stream if more data arrived, and the client
-// might never read the status.
+// Close implements io.Closer. It keeps the body open. Otherwise, more data would make net/http reset the stream, and the client might never
+// read the status.
 func (*call) Close() error { return nil }
 
 func (c *call) setReadDeadline(timeout time.Duration) {

@@ -140,8 +140,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// shortHeader returns a copy of a header without media type parameters, which Connect does not expect, and with long values truncated,
-// because Connect quotes values in errors.
+// shortHeader returns a copy of a header. It removes media type parameters, which Connect does not expect, and truncates long values, which
+// Connect quotes in errors.
 func shortHeader(header http.Header) http.Header {
 	short := make(http.Header, len(header))
 	for name, values := range header {

@@ -78,7 +78,7 @@ func TestReporter_blockedLog(t *testing.T) {
 	})
 }
 
-// TestReporter_ErrorLog writes lines that net/http logs, including the HTTP/2 lines, which clients can trigger.
+// TestReporter_ErrorLog writes lines that net/http logs, including HTTP/2 lines that clients can trigger.
 func TestReporter_ErrorLog(t *testing.T) {
 	log := &echotest.LockedBuffer{}
 	errorLog := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(string) {}).ErrorLog()

@@ -81,8 +81,8 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 	return false
 }
 
-// keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared, because
-// net/http copies some strings, maps do not shrink, and a trailer may still arrive.
+// keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared. net/http
+// copies some strings, maps do not shrink, and a trailer may still arrive.
 func keepsMuch(r *http.Request) bool {
 	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
 		len(r.Trailer) > 0

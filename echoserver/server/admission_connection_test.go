@@ -173,8 +173,8 @@ func TestIdleHTTP2Connection(t *testing.T) {
 	})
 }
 
-// TestTransferEncodingWithLength checks that the server closes a connection after a request that two servers might interpret differently,
-// even if the server did not see the raw header.
+// TestTransferEncodingWithLength checks that the server closes a connection after an ambiguous request, even if the server did not see the
+// raw header.
 func TestTransferEncodingWithLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"

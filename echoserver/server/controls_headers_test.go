@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRefusedHeaders tries to set each header that a request must not set, in several spellings, with a query parameter and with a header.
-// It also tries connection headers as default headers.
+// TestRefusedHeaders tries to set each forbidden header in several spellings, by query parameter and by header. It also tries connection
+// headers as default headers.
 func TestRefusedHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{

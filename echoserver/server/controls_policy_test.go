@@ -94,7 +94,8 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestVary checks that Vary lists each request header that controls the response, so that caches do not serve it for other requests.
+// TestVary checks that Vary lists each request header that controls the response, so that caches do not serve the response for other
+// requests.
 func TestVary(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {

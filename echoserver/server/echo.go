@@ -74,8 +74,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// delay waits until the requested delay has passed, or returns false if it rejected the request. If the client disconnects, it aborts the
-// response, because a client that closed only its sending side would accept an empty response.
+// delay waits until the requested delay has passed, or returns false if it rejected the request. If the client disconnects, delay aborts
+// the response, because a client that closed only its sending side would accept an empty response.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
@@ -92,8 +92,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// echoHandshake returns the echo of a WebSocket handshake as JSON, if the handshake requests it, and the number of bytes that it reserved
-// for the echo. It returns false if it rejected the handshake.
+// echoHandshake returns the JSON echo of a WebSocket handshake that requests one, and the number of bytes reserved for the echo. It returns
+// false if it rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {

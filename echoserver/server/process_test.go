@@ -62,7 +62,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// slowRequest starts a request, and returns a function that completes it and returns the status of the response, or 0 without one.
+// slowRequest starts a request. The returned function completes it, and returns the status of the response (0 without a response).
 func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
 	t.Helper()
 	body, more := io.Pipe()

@@ -97,8 +97,7 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that the length of an echo does not exceed a limit, which depends on the length of the request and of the shown part of
-// its body.
+// checkBound checks that an echo does not exceed a limit that depends on the lengths of the request and of the shown body.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // sizes in bytes: the page, the list of values that are not UTF-8, the longest escape

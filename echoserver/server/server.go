@@ -18,14 +18,14 @@ const (
 	requestTimeout = 30 * time.Second
 	// pingTimeout is how long an HTTP/2 client may send nothing during a request before the server sends it a ping.
 	pingTimeout = 30 * time.Second
-	// adminConnections is the maximum number of connections to the admin port. At the limit, the server closes the oldest one to accept a new
-	// one, so that probes can always connect.
+	// adminConnections is the maximum number of connections to the admin port. At the limit, the server closes the oldest connection to accept
+	// a new one, so that probes can always connect.
 	adminConnections = 64
 	// maxAdminHeaders is the maximum size, in bytes, of a header on the admin port.
 	maxAdminHeaders = 4 << 10
 	// maxStreams is the maximum number of requests in progress on an HTTP/2 connection. net/http allocates about 10 KiB for each request
-	// before the handler can reject it. With as many connections as their cost allows, more than 32 requests per connection could exceed the
-	// memory limit on a busy machine.
+	// before the handler can reject it. At the maximum number of connections, more than 32 requests per connection could exceed the memory
+	// limit on a busy machine.
 	maxStreams = 32
 	// window is the maximum size, in bytes, of body data in transit on an HTTP/2 connection.
 	window = 64 << 10

@@ -45,7 +45,7 @@ type Settings struct {
 	LogLevel slog.Level
 }
 
-// option is a setting, whose environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.
+// option is a setting. Its environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.
 type option struct {
 	flag        string
 	defaultText string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzSettings looks for values whose error does not name the setting, and for values whose meaning changes if characters that files add
-// surround them.
+// FuzzSettings looks for errors that do not name the setting, and for values whose meaning changes with surrounding spaces or byte order
+// marks.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
 	f.Add(8, "\ufeff") // the byte order marks that concatenated files leave

@@ -131,8 +131,8 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate, which clients do not present
-// again.
+// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate, because clients would not
+// present it again.
 func TestSessionsAreResumed(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)

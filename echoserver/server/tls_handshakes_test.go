@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends first messages below and above the size limit, which list many protocol names.
+// TestLargeHandshake lists many protocol names in first messages below and above the size limit.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

@@ -56,7 +56,7 @@ func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	return c
 }
 
-// handshake sends a handshake request with additional headers, which stay unchanged, and frames in one write.
+// handshake sends a handshake request and frames in one write. The additional headers stay unchanged.
 func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
 	t.Helper()
 	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake
@@ -125,7 +125,7 @@ func (c *rawClient) all(t *testing.T) []string {
 	}
 }
 
-// readFrame reads a frame from the server, which must be unmasked.
+// readFrame reads an unmasked frame from the server.
 func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {

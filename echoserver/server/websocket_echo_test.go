@@ -108,8 +108,7 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can read ordinary echoes,
-// which pages from other origins cannot.
+// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can read ordinary echoes.
 func TestHandshakeEcho_identity(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string

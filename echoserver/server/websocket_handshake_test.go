@@ -83,8 +83,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// rawResponse sends a request unchanged, followed by enough data for any body, and returns the response, without data from an upgraded
-// connection.
+// rawResponse sends a request unchanged, followed by enough data for any body, and returns the response.
 func rawResponse(t *testing.T, address, line string, headers http.Header) echotest.Reply {
 	t.Helper()
 	var request strings.Builder

@@ -13,8 +13,8 @@ import (
 const (
 	// certificateWait is how long the server waits for its first certificate, because the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is the interval at which the server reads the files while it waits for its first certificate, and rotationPoll is the
-	// interval afterwards. The kubelet updates the files about once a minute.
+	// certificatePoll is the interval between reads of the files until the first certificate, and rotationPoll is the interval afterwards. The
+	// kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )
@@ -126,8 +126,8 @@ func (c *Certificates) load() (secretFiles, error) {
 	return files, nil
 }
 
-// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, with the last ca.crt or, at startup, with none, unless clients
-// must present a certificate.
+// replaceEmptyAuthority replaces an empty ca.crt with the last ca.crt, or with none at startup, unless clients must present a certificate.
+// Some issuers write an empty ca.crt.
 func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
 	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
 		c.settings.ClientCertificate == ClientCertificateRequest

@@ -12,7 +12,7 @@ import (
 const (
 	// LimitHandshakes is the reason that metrics report for handshakes that the server ends to make room for others.
 	LimitHandshakes = "handshakes"
-	// maxHandshakes is the maximum number of handshakes in progress, which begin when the first data arrives.
+	// maxHandshakes is the maximum number of handshakes in progress. A handshake begins when its first data arrives.
 	maxHandshakes = 256
 	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake, including the client's certificates.
 	maxHandshakeBytes = 16 << 10

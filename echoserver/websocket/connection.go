@@ -29,7 +29,7 @@ type sessionConnection struct {
 	ends    sync.Once
 }
 
-// startTimers makes a timer call idle if no frame begins within IdleTimeout, or late if a message takes too long.
+// startTimers starts timers that call idle if no frame begins within IdleTimeout, and late if a message takes too long.
 func (c *sessionConnection) startTimers(idle, late func()) {
 	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
 	c.stall = time.AfterFunc(exchange.StallTimeout, late)

@@ -24,8 +24,8 @@ type Handler struct {
 	Rejected func(reason string)                     // counts a message that was rejected because of a limit
 	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
 	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, even if its handshake is invalid
-	// First returns the first message to send, if the handshake requests one, and the number of bytes that it reserved for the message. It
-	// returns false if it rejected the handshake.
+	// First returns the first message if the handshake requests one, and the number of bytes reserved for the message. It returns false if it
+	// rejected the handshake.
 	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
@@ -66,9 +66,9 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// accept responds to a valid handshake. It accepts any origin, because a client receives only data that it sent or that proxies added, and
-// because gateways can change the Host header, with which the library would compare the origin. It disables compression, which would use
-// memory outside the budget.
+// accept responds to a valid handshake. It accepts any origin, because a client receives only data that it sent or that proxies added. The
+// library would compare the origin with the Host header, which gateways can change. accept disables compression, which would use memory
+// outside the budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
 	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
 		return name != proof.ResponseHeader && name != "X-Echo-Applied"

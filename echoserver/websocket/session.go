@@ -103,8 +103,7 @@ func (s *session) close(code websocket.StatusCode, reason string) {
 }
 
 // closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, if any. The code and
-// the reason have no effect if the library has already sent a close frame: if the client closed the WebSocket, if a message was too long,
-// or for most kinds of invalid frames.
+// the reason have no effect if the library has already sent a close frame, as it does for most invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

@@ -2,7 +2,7 @@ package caches
 
 import "context"
 
-// Synced is a channel that closes when a manager's caches are filled, because the manager then starts it as a runnable.
+// Synced is a channel, and a runnable that closes the channel after a manager has filled its caches.
 //
 // A manager cannot stop before its caches are filled. If its context ends earlier, it keeps waiting, and uses a whole CPU core:
 // sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It does not hold the lease yet, so no other replica has to wait for it.

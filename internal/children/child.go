@@ -41,8 +41,8 @@ func (c Child) WithLive(live client.Object) Child {
 	return c
 }
 
-// DryRunCopy returns a copy of a child with a different name, which the operator sends in a dry run to find out whether the API server
-// accepts the child. It returns nil if no dry run is needed.
+// DryRunCopy returns a renamed copy of a child. A dry run with the copy shows whether the API server accepts the child. DryRunCopy returns
+// nil if no dry run is needed.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
 	if !c.MayBeRejected {

@@ -13,7 +13,7 @@ const (
 	// Soon is the delay for an event that usually precedes another event. For example, a pod event usually precedes a Deployment event. One
 	// reconcile then handles both events.
 	Soon = 200 * time.Millisecond
-	// Gathered is the delay for an event that only changes counts, so that the status is not written for each step of each pod in a rollout.
+	// Gathered is the delay for an event that changes only counts, so that one status write covers several steps of a rollout.
 	Gathered = 2 * time.Second
 	// ByCompanion is the delay for an event of a pod that requests a companion. The event of the companion arrives earlier if the companion
 	// can be created.
@@ -23,7 +23,7 @@ const (
 // Delay returns how long to delay an event. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
-// After returns a handler that adds Echoes to the queue when the delay of an event has elapsed, unless another event adds them earlier.
+// After returns a handler that queues Echoes after the delay of an event, unless another event queues them earlier.
 func After(delay Delay, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, delay time.Duration, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// byEvent returns the delay for an event, which depends on the kind of event.
+// byEvent returns a delay that depends on the kind of event.
 func byEvent(before, after client.Object) time.Duration {
 	switch {
 	case before == nil:

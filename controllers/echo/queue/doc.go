@@ -1,5 +1,4 @@
 // Package queue determines when an Echo is reconciled: which events matter, how long they are delayed, and which Echo comes first.
 //
-// It also remembers which Echoes' children matched their desired state, so that reconciles of these Echoes do not have to build and compare
-// objects.
+// It also remembers the Echoes whose children matched their desired state. Reconciles of these Echoes build and compare no objects.
 package queue

@@ -25,10 +25,10 @@ const CacheLag = 10 * time.Second
 // do. Reconciles that start before the cache holds these writes would repeat the writes. The methods of Expectations may be called
 // concurrently.
 //
-// No edit by another client is lost. An event is dropped only if the API server returned its version in response to a write by the
-// reconcile. The reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write.
-// Each edit by another client creates a new version. Events that arrive during a reconcile are held until the reconcile ends, when the
-// versions of its writes are known. Deletion events are never dropped.
+// No edit by another client is lost. An event is dropped only if a write by the reconcile returned the event's version. The reconcile has
+// therefore seen that version: the API server applies a write to the newest version, or rejects the write. Each edit by another client
+// creates a new version. Events that arrive during a reconcile are held until the reconcile ends, when the versions of its writes are
+// known. Deletion events are never dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
@@ -150,8 +150,8 @@ func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, 
 	return true
 }
 
-// caughtUp drops the awaited versions of an object that are not newer than the cached version, and reports whether the cached version was
-// awaited. If versions cannot be compared, caughtUp drops only the cached version.
+// caughtUp drops the awaited versions of an object up to the cached version, and reports whether the cached version was awaited. If
+// versions cannot be compared, caughtUp drops only the cached version.
 func (w *writes) caughtUp(held objectVersion) bool {
 	own := slices.Contains(w.awaited[held.uid], held.resourceVersion)
 	awaited := slices.DeleteFunc(w.awaited[held.uid], func(version string) bool {

@@ -13,8 +13,8 @@ import (
 )
 
 // comparison holds the versions of an Echo's children that match their desired state, and the inputs that determine this state. Building
-// and comparing the children again would take most of a reconcile's time. No edit by another client is missed, because each edit gives an
-// object a new resource version, and a version is recorded only after the object was compared.
+// and comparing the children again would take most of a reconcile's time. An edit by another client is never missed, because it changes the
+// resource version. A version is recorded only after the object was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64

@@ -40,7 +40,7 @@ func converter(scheme *runtime.Scheme, schema string) func() managedfields.TypeC
 	})
 }
 
-// Prepare parses the schema of the kinds that all clusters serve, so that the first comparison does not have to.
+// Prepare parses the schema of the kinds that all clusters serve, before the first comparison needs it.
 func (s Schema) Prepare() { s.types() }
 
 // of returns the set of types that contains the kind of a child.

@@ -37,7 +37,7 @@ const (
 	defaultDeadlineSeconds = 120
 	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The deadline is not set on the Job,
 	// because the Job would then delete the pod and its verdict. The operator waits less time for a verdict, because the kubelet's message
-	// about ending a pod hides earlier messages, for example about an image that cannot be pulled.
+	// about ending a pod hides earlier messages.
 	checkGraceSeconds = 120
 	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
 	// the CronJob was suspended or no controller was running.

@@ -226,8 +226,7 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer covers a change to the class, which the API server does not make while the Service remains a load
-// balancer.
+// TestAnotherClassReplacesALoadBalancer covers a class that cannot change while the Service remains a load balancer.
 func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })

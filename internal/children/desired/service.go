@@ -64,8 +64,8 @@ func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
 	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
 }
 
-// recreateForClass reports whether a Service must be recreated because its load balancer class differs, which the API server does not
-// change. A class that another client set, such as a default class, stays unchanged.
+// recreateForClass reports whether a Service must be recreated because its load balancer class differs. A class that another client set,
+// such as a default class, stays unchanged.
 func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
 	for _, service := range []map[string]any{want, have} {
 		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {
