@@ -52,7 +52,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 			`jsonpath={.status.conditions[?(@.type=="NamespaceFinalizersRemaining")].message}`).
 			Should(ContainSubstring("echoes.example.com/finalizer in 1 resource instances"))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name").Should(BeEmpty(), "no pod may continue to run")
-		run(ctx, changed(realcluster.Documented(version(0), installPage, "so that no RoleBinding can be created"), "my-namespace", operatorNamespace))
+		run(ctx, changed(realcluster.Documented(version(0), installPage, "If you cannot create a RoleBinding"), "my-namespace", operatorNamespace))
 		realcluster.Kubectl(ctx, "wait", "--for=delete", "namespace/"+operatorNamespace, waitTimeout)
 	}, SpecTimeout(15*time.Minute))
 })
