@@ -84,7 +84,7 @@ func FuzzCall(f *testing.F) {
 	const credential = "credential-\xe9-9b2d"
 	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte, value string) {
 		h := handlerOf(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // ends a stream that sends responses at an interval
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // ends a stream that sends responses at regular intervals
 		defer cancel()
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, paths[path%uint(len(paths))], bytes.NewReader(body))
 		r.ProtoMajor = 2

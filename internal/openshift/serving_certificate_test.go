@@ -41,7 +41,7 @@ func TestServingCertificate(t *testing.T) {
 		{func() { write("b.example.com") }, "b.example.com", 0},
 		{func() { _ = os.WriteFile(filepath.Join(folder, "tls.crt"), []byte("broken"), 0o600) }, "b.example.com", 1},
 		{func() {}, "b.example.com", 1},
-		{func() { // a rotation is half done: the certificate is new, and the key is not
+		{func() { // a rotation is half done: the certificate is new, but the key is not
 			_, key, _ := cert.GenerateSelfSignedCertKey("other", nil, nil)
 			write("half.example.com")
 			_ = os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)

@@ -107,7 +107,7 @@ func kubectlInput(ctx context.Context, stdin string, arguments ...string) {
 	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// scaleByKubectl scales an Echo with kubectl, and waits until its Deployment has that number of replicas.
+// scaleByKubectl scales an Echo with kubectl, and waits until its Deployment has the given number of replicas.
 func scaleByKubectl(ctx context.Context, namespace, name string, replicas int32) {
 	GinkgoHelper()
 	Expect(kubectl(ctx, "scale", "echo", name, "-n", namespace, fmt.Sprintf("--replicas=%d", replicas))).To(ContainSubstring("scaled"))

@@ -26,7 +26,7 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches checks that each child, as read from the cache, matches its desired state after it was applied. Otherwise,
+// TestWhatWasAppliedMatches checks that an applied child matches its desired state when it is read from the cache. Otherwise,
 // every reconcile would apply the child again.
 func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()
