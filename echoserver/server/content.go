@@ -30,7 +30,7 @@ type content struct {
 	length    int
 	source    io.Reader
 	held      int           // the memory that the content holds, in bytes
-	text      io.ReadSeeker // set only for generated text, of which clients can request ranges
+	text      io.ReadSeeker // only for generated text, because clients can request its ranges
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.

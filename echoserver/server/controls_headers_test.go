@@ -44,7 +44,7 @@ func TestRefusedHeaders(t *testing.T) {
 	}
 }
 
-// TestSimilarHeadersAreAllowed sets headers whose names are similar to those of rejected headers.
+// TestSimilarHeadersAreAllowed sets headers whose names resemble the names of rejected headers.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",

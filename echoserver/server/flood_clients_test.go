@@ -219,7 +219,7 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that starts gRPC calls, each of which sends one message as fast as the server accepts it, and then stays
+// grpcStreams returns a function that starts gRPC calls. Each call sends one message as fast as the server accepts it, and then stays
 // open.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {

@@ -135,7 +135,7 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks which status codes are counted, including those of calls that Connect rejects.
+// TestCallsAreCounted checks which status codes are counted, also for calls that Connect rejects.
 func TestCallsAreCounted(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)

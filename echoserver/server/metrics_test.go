@@ -112,7 +112,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsLabels checks that clients cannot create label values, each of which would use memory permanently.
+// TestMetricsLabels checks that clients cannot create label values, because each value uses memory permanently.
 func TestMetricsLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		request http.Request

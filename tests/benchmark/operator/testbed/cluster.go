@@ -21,7 +21,7 @@ const (
 	stormNamespaces = 20
 	// podsPerNode is the maximum number of pods on a node.
 	podsPerNode = 500
-	// atRollout is the maximum factor by which the number of pods grows during a rollout, when old, new, and terminating pods exist.
+	// atRollout is the maximum growth of the number of pods, as a factor, during a rollout with old, new, and terminating pods.
 	atRollout = 2
 )
 
