@@ -25,6 +25,6 @@ func (d *Dependencies) PublishStatus(
 func (d *Dependencies) SendEvents(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
 	for _, t := range transitions {
 		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
-		d.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+		d.Recorder.Eventf(echo, t.Related, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status/message"
@@ -36,6 +37,9 @@ type Transition struct {
 	Reason v1.Reason
 	Action string
 	Note   string
+	// Related is a second object that the transition concerns, or nil. Transitions of one reconcile that have the same reason must have
+	// different related objects: client-go counts events that differ only in their notes as one event, and drops the later notes.
+	Related runtime.Object
 }
 
 // EventNote returns the note, truncated to fit in an event.
@@ -47,8 +51,8 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	for _, c := range seen.Changes {
 		news = append(news, changed(c)...)
 	}
-	if v.isNews(meta.FindStatusCondition(before.Conditions, v1.ConditionReady)) {
-		ready = []Transition{{v.event, actionReconcile, cmp.Or(v.eventNote, v.message())}}
+	if v.isNews(before.Conditions) {
+		ready = []Transition{{Reason: v.event, Action: actionReconcile, Note: cmp.Or(v.eventNote, v.message())}}
 	}
 	news = append(news, nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)...)
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
@@ -61,9 +65,9 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
 	switch {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
-		return []Transition{{v.routes.reason, actionReconcile, v.routes.problem.String()}}
+		return []Transition{{Reason: v.routes.reason, Action: actionReconcile, Note: v.routes.problem.String()}}
 	case before && v.degraded != metav1.ConditionTrue && !v.final && v.routed:
-		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Echo's Gateways use its routes again."}}
+		return []Transition{{Reason: v1.EventRouteAccepted, Action: actionReconcile, Note: "The Echo's Gateways use its routes again."}}
 	default:
 		return nil
 	}
@@ -77,35 +81,38 @@ func nodeTransitions(before, after map[string][]string, nodes map[string]Node) [
 	var news []Transition
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if !slices.Equal(before[name], after[name]) {
-			news = append(news, Transition{v1.EventNodeProblem, actionObserve, fmt.Sprintf(
-				"Node %q, which runs %s of this Echo, has a problem: %s", name, plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems))})
+			news = append(news, nodeTransition(v1.EventNodeProblem, name, "Node %q, which runs %s of this Echo, has a problem: %s", name,
+				plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		switch node, runsPods := nodes[name]; {
 		case !runsPods:
-			news = append(news, nodeRecovered(fmt.Sprintf("Node %q no longer runs pods of this Echo.", name)))
+			news = append(news, nodeTransition(v1.EventNodeRecovered, name, "Node %q no longer runs pods of this Echo.", name))
 		case len(node.Problems) == 0:
-			news = append(news, nodeRecovered(fmt.Sprintf("Node %q has recovered.", name)))
+			news = append(news, nodeTransition(v1.EventNodeRecovered, name, "Node %q has recovered.", name))
 		}
 	}
 	return news
 }
 
-func nodeRecovered(note string) Transition {
-	return Transition{v1.EventNodeRecovered, actionObserve, note}
+func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition {
+	return Transition{Reason: reason, Action: actionObserve, Note: fmt.Sprintf(note, args...),
+		Related: &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node}}
 }
 
-// isNews reports whether an event is due for a verdict, given the previous Ready condition. An event is due if the Echo becomes ready,
-// stops being ready, or is not ready for a new reason that requires action or is final.
-func (v verdict) isNews(was *metav1.Condition) bool {
-	if was == nil {
-		was = &metav1.Condition{Status: metav1.ConditionUnknown}
-	}
+// isNews reports whether an event is due for a verdict, given the previous conditions. An event is due if the Echo becomes ready, stops
+// being ready, or is not ready for a new reason that requires action or is final. An event is also due if the reason makes the Echo
+// degraded only now, because the first message may have been about a temporary failure, such as a slow read of a Secret that does not
+// exist.
+func (v verdict) isNews(before []metav1.Condition) bool {
+	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
 	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
 		return true
 	}
-	if v.ready == metav1.ConditionTrue || was.Status == v.ready && was.Reason == v.readyReason.String() {
+	degrades := v.degraded == metav1.ConditionTrue && v.degradedReason == v.readyReason &&
+		!meta.IsStatusConditionTrue(before, v1.ConditionDegraded)
+	if v.ready == metav1.ConditionTrue || was.Status == v.ready && was.Reason == v.readyReason.String() && !degrades {
 		return false
 	}
 	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
@@ -119,32 +126,33 @@ func changed(c Change) []Transition {
 	}
 	before, ok := c.Before.(*appsv1.Deployment)
 	if !ok {
-		return []Transition{{v1.EventDeployed, actionDeploy,
-			fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
+		return []Transition{{Reason: v1.EventDeployed, Action: actionDeploy, Note: fmt.Sprintf(
+			"Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
 	}
 	var news []Transition
 	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {
-		news = append(news, Transition{v1.EventScaled, actionScale, fmt.Sprintf("Scaled from %d to %s.", from, plural(int(to), "echo server"))})
+		news = append(news, Transition{Reason: v1.EventScaled, Action: actionScale, Note: fmt.Sprintf(
+			"Scaled from %d to %s.", from, plural(int(to), "echo server"))})
 	}
 	if !equality.Semantic.DeepEqual(before.Spec.Template, after.Spec.Template) {
-		news = append(news, Transition{v1.EventUpdated, actionUpdate, "Updating the echo servers to the new pod template."})
+		news = append(news, Transition{Reason: v1.EventUpdated, Action: actionUpdate, Note: "Updating the echo servers to the new pod template."})
 	}
 	return news
 }
 
 // Deleted returns the last transition of an Echo whose objects were deleted.
 func Deleted() Transition {
-	return Transition{v1.EventDeleted, actionDelete, "The last echo server is gone."}
+	return Transition{Reason: v1.EventDeleted, Action: actionDelete, Note: "The last echo server is gone."}
 }
 
 // Orphaned returns the last transition of an Echo whose objects are kept.
 func Orphaned() Transition {
-	return Transition{v1.EventDeleted, actionDelete, "The Echo is deleted. The objects that were created for it are kept."}
+	return Transition{Reason: v1.EventDeleted, Action: actionDelete, Note: "The Echo is deleted. The objects that were created for it are kept."}
 }
 
 // EchoNotFound returns the transition for a pod if the Echo in the pod's companion label does not exist.
 func EchoNotFound(echo string) Transition {
-	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
+	return Transition{Reason: v1.EventEchoNotFound, Action: actionCreateCompanion, Note: fmt.Sprintf(
 		"Echo %q does not exist in this namespace. Create it, or correct the label %s. The companion is then created automatically.", echo,
 		v1.CompanionLabel)}
 }
@@ -155,12 +163,12 @@ func CompanionNotCreated(err error) Transition {
 	if account := missingServiceAccount(err.Error()); account != "" {
 		problem.Advice = adviceOnServiceAccount
 	}
-	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, problem.String()}
+	return Transition{Reason: v1.EventCompanionNotCreated, Action: actionCreateCompanion, Note: problem.String()}
 }
 
 // NotMonitored returns the transition for an Echo if its PodMonitor cannot be applied.
 func NotMonitored(err error) Transition {
-	return Transition{v1.EventNotMonitored, actionReconcile, remedy.Of(err).String()}
+	return Transition{Reason: v1.EventNotMonitored, Action: actionReconcile, Note: remedy.Of(err).String()}
 }
 
 // plural returns a number and its unit, such as "1 pod" or "2 pods".

@@ -28,6 +28,13 @@ func TestTransitions(t *testing.T) {
 	}
 	well, rolling := status(yes, v1.ReasonAllPodsReady, v1.EventReady), status(no, v1.ReasonRollingOut, v1.EventRolloutStarted)
 	down := func(reason v1.Reason) *verdict { return status(no, reason, v1.EventNotReady) }
+	lasting := func(reason v1.Reason) *verdict {
+		v := down(reason)
+		v.degraded, v.degradedReason = yes, reason
+		return v
+	}
+	overdue := down(v1.ReasonPodsCrashing)
+	overdue.degraded, overdue.degradedReason = yes, v1.ReasonProgressDeadlineExceeded
 	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
 	zero, deleting := status(yes, v1.ReasonScaledToZero, v1.EventReady), status(no, v1.ReasonDeleting, v1.EventDeleteRequested)
 	deployment := func(replicas int32, image string) *appsv1.Deployment {
@@ -56,6 +63,9 @@ func TestTransitions(t *testing.T) {
 		"another cause":     {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
 		"the same cause":    {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil, nil},
 		"the cause is gone": {down(v1.ReasonPodsCrashing), rolling, nil, nil},
+		"the cause lasts":   {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
+		"it lasts on":       {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, nil},
+		"it is overdue":     {down(v1.ReasonPodsCrashing), overdue, nil, nil},
 		"invalid":           {well, refused(v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
 		"still invalid":     {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil, nil},
 		"name taken":        {nil, refused(v1.ReasonNameConflict), nil, []string{"NameConflict!"}},

@@ -148,7 +148,13 @@ func TestEveryStatusIsValid(t *testing.T) {
 		if report.Next < 0 || report.Next > desired.ProgressDeadline {
 			t.Errorf("the next reconcile is due in %s", report.Next)
 		}
+		sent := map[[2]string]bool{}
 		for _, n := range report.Transitions {
+			key := [2]string{n.Reason.String(), fmt.Sprint(n.Related)}
+			if sent[key] {
+				t.Errorf("two events about %s differ only in their notes, so that the second is lost", key)
+			}
+			sent[key] = true
 			if note := n.EventNote(); note == "" || len(note) > maxNote || !utf8.ValidString(note) || n.Action == "" {
 				t.Errorf("the event %s has the action %q and a note of %d bytes", n.Reason, n.Action, len(note))
 			}

@@ -57,6 +57,7 @@ func remedyPodCases(t *testing.T) map[string]troubled {
 	return map[string]troubled{
 		"an image":             {reason: v1.ReasonImagePullFailed, seen: withPod(t, containerWaits("ErrImagePull", "r/i:1: not found")), advice: "Check spec.image"},
 		"a Secret":             {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `secret \"s\" not found`)), advice: "Create the Secret"},
+		"a slow read":          {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")), advice: "Kubernetes retries automatically"},
 		"a key":                {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "couldn't find key k in Secret ns/s")), advice: "Add the key"},
 		"a ConfigMap":          {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `configmap \"c\" not found`)), advice: "Create the ConfigMap"},
 		"a root image":         {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "container has runAsNonRoot and image will run as root")), advice: "runAsUser"},

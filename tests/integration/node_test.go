@@ -40,6 +40,18 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, elsewhere)
 	})
 
+	It("is named in its own event if the Echo's pods start on two such nodes at the same time", func(ctx SpecContext) {
+		first, second := newNode(ctx, k8s), newNode(ctx, k8s)
+		cordon(ctx, first, true)
+		cordon(ctx, second, true)
+		echo := support.Echo(newNamespace(ctx), "both")
+		createEcho(ctx, echo)
+		one, other := createPod(ctx, echo, "both-1"), createPod(ctx, echo, "both-2")
+		bind(ctx, k8s, one, first)
+		bind(ctx, k8s, other, second)
+		expectNodeEvents(ctx, echo, `NodeProblem Node "`+first.Name+`", which *`, `NodeProblem Node "`+second.Name+`", which *`)
+	})
+
 	It("is reported as the cause of missing pods while it is not ready or under pressure", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)

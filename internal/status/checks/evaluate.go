@@ -6,10 +6,13 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
@@ -86,7 +89,7 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	} else {
 		meta.RemoveStatusCondition(&report.Status.Conditions, v1.ConditionPathsHealthy)
 	}
-	report.Transitions = transitions(echo.Status.Checks, report.Status.Checks)
+	report.Transitions = transitions(echo, report.Status.Checks)
 	return report
 }
 
@@ -143,14 +146,15 @@ func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *me
 	return c
 }
 
-// transitions returns the transitions between two statuses of an Echo's checks.
-func transitions(before, after []v1.EchoCheckStatus) []status.Transition {
+// transitions returns the transitions from the current status of an Echo's checks to the next one.
+func transitions(echo *v1.Echo, after []v1.EchoCheckStatus) []status.Transition {
 	var news []status.Transition
-	add := func(reason v1.Reason, format string, args ...any) {
-		news = append(news, status.Transition{Reason: reason, Action: action, Note: fmt.Sprintf(format, args...)})
-	}
 	for _, now := range after {
-		was := findCheck(before, now.Name)
+		add := func(reason v1.Reason, format string, args ...any) {
+			news = append(news, status.Transition{Reason: reason, Action: action, Note: fmt.Sprintf(format, args...),
+				Related: cronJobReference(echo, now.Name)})
+		}
+		was := findCheck(echo.Status.Checks, now.Name)
 		switch same := was.Result == now.Result; {
 		case now.Result == v1.CheckPassed && !same:
 			add(v1.EventCheckPassed, "Check %s passed.", now.Name)
@@ -161,6 +165,12 @@ func transitions(before, after []v1.EchoCheckStatus) []status.Transition {
 		}
 	}
 	return news
+}
+
+// cronJobReference returns a reference to a check's CronJob.
+func cronJobReference(echo *v1.Echo, check string) *corev1.ObjectReference {
+	job := desired.CronJob(echo, check)
+	return &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace, Name: job.Key.Name}
 }
 
 // isProblem reports whether a check has no result although it should have one.

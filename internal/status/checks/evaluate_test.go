@@ -277,9 +277,19 @@ func TestTransitions(t *testing.T) {
 		"still no result":              {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "a"), nil},
 		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.EventCheckUnknown},
 	} {
-		got := transitions([]v1.EchoCheckStatus{c.before}, []v1.EchoCheckStatus{c.after})
+		echo := &v1.Echo{Status: v1.EchoStatus{Checks: []v1.EchoCheckStatus{c.before}}}
+		got := transitions(echo, []v1.EchoCheckStatus{c.after})
 		if (len(got) == 1) != (c.want != nil) || len(got) == 1 && (got[0].Reason != c.want || !strings.HasPrefix(got[0].Note, "Check path")) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+}
+
+func TestEventsOfTwoChecksHaveDifferentRelatedObjects(t *testing.T) {
+	echo := support.Echo("ns", "web")
+	got := transitions(echo, []v1.EchoCheckStatus{{Name: "one", Result: v1.CheckFailed}, {Name: "two", Result: v1.CheckFailed}})
+	want := func(name string) *corev1.ObjectReference {
+		return &corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "ns", Name: name}
+	}
+	NewWithT(t).Expect(got).To(HaveExactElements(HaveField("Related", want("web-one")), HaveField("Related", want("web-two"))))
 }

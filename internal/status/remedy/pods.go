@@ -68,6 +68,7 @@ const (
 // k8s.io/kubernetes/pkg/kubelet/kuberuntime.
 func Container(message string) string {
 	return first(message, []rule{
+		{"failed to sync ", "Kubernetes retries automatically. If the problem lasts, check the node's connection to the API server."},
 		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},
 		{"secret ", "Create the Secret, or change spec.env."},
 		{"configmap ", "Create the ConfigMap, or change spec.env."},
