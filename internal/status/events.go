@@ -147,7 +147,8 @@ func Deleted() Transition {
 
 // Orphaned returns the last transition of an Echo whose objects are kept.
 func Orphaned() Transition {
-	return Transition{Reason: v1.EventDeleted, Action: actionDelete, Note: "The Echo is deleted. The objects that were created for it are kept."}
+	return Transition{Reason: v1.EventDeleted, Action: actionDelete,
+		Note: "The Echo is deleted. The objects that were created for it are kept."}
 }
 
 // EchoNotFound returns the transition for a pod if the Echo in the pod's companion label does not exist.

@@ -170,7 +170,8 @@ func transitions(echo *v1.Echo, after []v1.EchoCheckStatus) []status.Transition 
 // cronJobReference returns a reference to a check's CronJob.
 func cronJobReference(echo *v1.Echo, check string) *corev1.ObjectReference {
 	job := desired.CronJob(echo, check)
-	return &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace, Name: job.Key.Name}
+	return &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace,
+		Name: job.Key.Name}
 }
 
 // isProblem reports whether a check has no result although it should have one.
