@@ -119,8 +119,6 @@ const (
 	EventCheckUnknown WarningReason = "CheckUnknown"
 	// EventDeleteRequested reports that the deletion of the Echo began.
 	EventDeleteRequested NormalReason = "DeleteRequested"
-	// EventDeleted reports that the deletion of the Echo is complete.
-	EventDeleted NormalReason = "Deleted"
 	// EventNodeProblem reports a problem with a node that runs pods of the Echo.
 	EventNodeProblem WarningReason = "NodeProblem"
 	// EventNodeRecovered reports that a node problem has ended.

@@ -28,7 +28,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 		return 0, nil
 	}
 	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
-		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
+		return 0, r.classify(echo, r.release(ctx, echo))
 	}
 	seen := status.Observation{}
 	left, err := r.leftoversOf(ctx, echo)
@@ -46,10 +46,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 		return 0, failure
 	case left.any():
 		return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)
-	case left.orphaned:
-		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	default:
-		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
+		return 0, r.classify(echo, r.release(ctx, echo))
 	}
 }
 
@@ -69,16 +67,10 @@ func (l leftovers) observation() status.Observation {
 	return seen
 }
 
-// release removes only the operator's finalizer from an Echo, and reports the Echo's last transition.
-func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Transition) error {
+// release removes only the operator's finalizer from an Echo.
+func (r *Reconciler) release(ctx context.Context, echo *v1.Echo) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
-	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
-		r.memory.pending.releasing(echo, end, err)
-		return err
-	}
-	r.memory.pending.Forget(client.ObjectKeyFromObject(echo))
-	r.SendEvents(ctx, echo, end)
-	return nil
+	return r.echoWriter().SetFinalizers(ctx, echo, others)
 }
 
 // deleteRemaining deletes an Echo's leftovers. The Echo's pods are deleted with their Deployment.

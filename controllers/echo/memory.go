@@ -15,12 +15,12 @@ type memory struct {
 	upToDate     queue.UpToDate
 }
 
-// forget drops the state of an Echo that is gone. It returns the Echo's last transition if no event has reported it.
-func (m *memory) forget(echo types.NamespacedName) *ending {
+// forget drops the state of an Echo that is gone.
+func (m *memory) forget(echo types.NamespacedName) {
 	m.failures.End(echo, nil)
 	m.expectations.Forget(echo)
 	m.upToDate.Forget(echo)
-	return m.pending.gone(echo)
+	m.pending.Forget(echo)
 }
 
 // Memories returns functions that each clear one of the reconciler's memories.

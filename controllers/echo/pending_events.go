@@ -25,16 +25,8 @@ type unreportedNews struct {
 	generations map[types.UID]int64
 	// unsure holds, by kind, the children as they were before failed writes that may have taken effect.
 	unsure map[string]client.Object
-	// ending is set if it is not known whether the Echo was released.
-	ending *ending
 	// report is the last report, if its status write failed but may have taken effect.
 	report *status.Report
-}
-
-// ending is an Echo's last transition.
-type ending struct {
-	echo       *v1.Echo
-	transition status.Transition
 }
 
 // news returns the unreported changes of an Echo, for use only by that Echo's reconcile.
@@ -99,23 +91,6 @@ func (u *pendingEvents) done(echo types.NamespacedName) {
 	if news, found := u.Get(echo); found {
 		news.changes, news.report = nil, nil
 	}
-}
-
-// releasing records an Echo's last transition if its release failed but may have taken effect.
-func (u *pendingEvents) releasing(echo *v1.Echo, transition status.Transition, err error) {
-	if !isRefusal(err) {
-		u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
-	}
-}
-
-// gone drops the state of a deleted Echo, and returns the Echo's last transition if it is unreported.
-func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
-	news, found := u.Get(echo)
-	if !found {
-		return nil
-	}
-	u.Forget(echo)
-	return news.ending
 }
 
 // isRefusal reports whether an error proves that the request had no effect.

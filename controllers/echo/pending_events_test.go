@@ -10,10 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
@@ -35,10 +33,6 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 	g.Expect(u.add(x, status.Observation{Changes: change(3)})).To(HaveLen(1), "another change is not reported")
 	other := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)})
 	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
-	end := u.gone(x)
-	g.Expect(end).To(BeNil())
-	_, kept := u.Get(x)
-	g.Expect(kept).To(BeFalse(), "the state of an Echo that is gone is kept")
 }
 
 func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
@@ -64,20 +58,6 @@ func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 		if got := u.add(x, step.seen); len(got) != step.want || step.want == 1 && (got[0].Before != before || got[0].After != after) {
 			t.Errorf("step %d: got %v", i, got)
 		}
-	}
-}
-
-func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
-	g := NewWithT(t)
-	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
-	r, echo := reconciler(w), w.Current(t)
-	w.FailOn("patch x", errors.New("no response"))
-	g.Expect(r.reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
-	w.Events()
-	r.Client = fakecluster.New(t).Server
-	for _, want := range [][]any{{HavePrefix("Normal Deleted")}, nil} {
-		g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})).Error().NotTo(HaveOccurred())
-		g.Expect(w.Events()).To(HaveExactElements(want...))
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if echo == nil {
-		r.forget(ctx, request.NamespacedName)
+		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	tracing.SetGeneration(ctx, echo.Generation)
@@ -59,12 +59,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // forget drops the state of an Echo that is gone.
-func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
+func (r *Reconciler) forget(echo types.NamespacedName) {
 	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
-	if end := r.memory.forget(echo); end != nil {
-		r.SendEvents(ctx, end.echo, end.transition)
-	}
+	r.memory.forget(echo)
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {

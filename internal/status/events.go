@@ -27,7 +27,6 @@ const (
 	actionDeploy          = "Deploy"
 	actionScale           = "Scale"
 	actionUpdate          = "Update"
-	actionDelete          = "Delete"
 	actionObserve         = "Observe"
 	actionCreateCompanion = "CreateCompanion"
 )
@@ -138,17 +137,6 @@ func changed(c Change) []Transition {
 		news = append(news, Transition{Reason: v1.EventUpdated, Action: actionUpdate, Note: "Updating the echo servers to the new pod template."})
 	}
 	return news
-}
-
-// Deleted returns the last transition of an Echo whose objects were deleted.
-func Deleted() Transition {
-	return Transition{Reason: v1.EventDeleted, Action: actionDelete, Note: "The last echo server is gone."}
-}
-
-// Orphaned returns the last transition of an Echo whose objects are kept.
-func Orphaned() Transition {
-	return Transition{Reason: v1.EventDeleted, Action: actionDelete,
-		Note: "The Echo is deleted. The objects that were created for it are kept."}
 }
 
 // EchoNotFound returns the transition for a pod if the Echo in the pod's companion label does not exist.

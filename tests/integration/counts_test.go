@@ -10,10 +10,16 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
@@ -33,6 +39,9 @@ const (
 	// maxStartRequests limits the requests of a starting process, except watches: discovery, permission checks, and two reviews of the
 	// test's token.
 	maxStartRequests = 9
+	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. Each is
+	// deleted and then read, and the pods are listed. The status, the finalizer, and an event are written.
+	maxDeletionRequests = 10
 	// maxAllocations limits the number of allocations in a reconcile that changes nothing.
 	maxAllocations = 500
 )
@@ -40,15 +49,7 @@ const (
 var _ = Describe("what an Echo costs", func() {
 	It("is one reconcile with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		server, admin := startCluster()
-		allowMetrics(ctx, admin)
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}
-		token := tokenOf(ctx, Default, admin, "default", "scraper")
-		start := func() func() requestCounts {
-			address := freeAddress()
-			startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
-			return func() requestCounts { return requestsOf(ctx, "https://"+address+"/metrics", token) }
-		}
-
+		start := counted(ctx, server, admin)
 		counts := start()
 		first := quiet(ctx, counts)
 		for i := range manyEchoes {
@@ -81,6 +82,34 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
 	})
 
+	It("is ten requests for the deletion of a ready Echo", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+		server, admin := startCluster()
+		counts := counted(ctx, server, admin)()
+		for i := range manyEchoes {
+			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("echo-%d", i)))).To(Succeed())
+		}
+		quiet(ctx, counts)
+		deployments := &appsv1.DeploymentList{}
+		Expect(admin.List(ctx, deployments)).To(Succeed())
+		for i := range deployments.Items {
+			Expect(support.RollOut(ctx, admin, &deployments.Items[i])).To(Succeed())
+		}
+		before := quiet(ctx, counts)
+		Expect(admin.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
+		list := &v1.EchoList{}
+		Eventually(func(g Gomega) {
+			g.Expect(admin.List(ctx, list)).To(Succeed())
+			g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", v1.PhaseTerminating)))
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(func(g Gomega) {
+			finishDeletions(ctx, g, admin)
+			g.Expect(admin.List(ctx, list)).To(Succeed())
+			g.Expect(list.Items).To(BeEmpty())
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
+		after := quiet(ctx, counts)
+		Expect(after.total()-before.total()).To(BeNumerically("<=", 1.02*maxDeletionRequests*manyEchoes), "requests, and reviews of the token")
+	})
+
 	It("is little in a reconcile that changes nothing", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "x")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
@@ -99,6 +128,35 @@ var _ = Describe("what an Echo costs", func() {
 		}).WithContext(ctx).WithPolling(time.Millisecond).Should(Succeed())
 	})
 })
+
+// counted returns a function that starts the operator on a cluster, and returns a function that reads the operator's request counts.
+func counted(ctx context.Context, server *envtest.Environment, admin client.Client) func() func() requestCounts {
+	GinkgoHelper()
+	allowMetrics(ctx, admin)
+	environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}
+	token := tokenOf(ctx, Default, admin, "default", "scraper")
+	return func() func() requestCounts {
+		address := freeAddress()
+		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+		return func() requestCounts { return requestsOf(ctx, "https://"+address+"/metrics", token) }
+	}
+}
+
+// finishDeletions removes the finalizers of deleted children, as the garbage collector does when their dependents are gone. Deployments are
+// last, because they have pods.
+func finishDeletions(ctx context.Context, g Gomega, admin client.Client) {
+	for _, kind := range []client.ObjectList{&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}} {
+		g.Expect(admin.List(ctx, kind, client.InNamespace("default"))).To(Succeed())
+		g.Expect(meta.EachListItem(kind, func(item runtime.Object) error {
+			child := item.(client.Object)
+			if child.GetDeletionTimestamp() == nil {
+				return nil
+			}
+			child.SetFinalizers(nil)
+			return client.IgnoreNotFound(admin.Update(ctx, child))
+		})).To(Succeed())
+	}
+}
 
 // minorVersion returns the minor version of an API server.
 func minorVersion(config *rest.Config) int {

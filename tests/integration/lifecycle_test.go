@@ -175,7 +175,7 @@ var _ = Describe("deleting an Echo", func() {
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 
 		eventuallyReleased(ctx, k8s, echo)
-		expectEvents(ctx, echo, "Deployed", "Ready", "DeleteRequested", "Deleted")
+		expectEvents(ctx, echo, "Deployed", "Ready", "DeleteRequested")
 	})
 
 	It("waits for pods that remain after another client deletes the Deployment", func(ctx SpecContext) {
