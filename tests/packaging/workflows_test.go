@@ -90,7 +90,7 @@ func filesNamed(t *testing.T, pattern string) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, file) {
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist", "site/node_modules", "site/.vitepress/dist"}, file) {
 			return fs.SkipDir
 		}
 		if matched, err := path.Match(pattern, entry.Name()); err != nil || !matched || entry.IsDir() {
