@@ -17,8 +17,8 @@ import (
 // DeletionPeriod is how long the operator waits for deletion events before it first checks whether the objects are gone.
 const DeletionPeriod = 2 * time.Second
 
-// noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, the API server rejects
-// an apply with this version as a conflict.
+// noVersion is a resource version that no object has, because etcd's first revision is empty. If the object exists, an apply with this
+// version fails with a conflict.
 const noVersion = "1"
 
 // Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing a
@@ -43,8 +43,8 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	return after, nil
 }
 
-// DeleteChild deletes an object and its dependents. Foreground deletion removes the object last. DeleteChild does nothing if the object is
-// already being deleted. It fails if the object exists only in a cache that lags.
+// DeleteChild deletes an object and its dependents. Foreground deletion removes the object after its dependents. DeleteChild does nothing
+// if the object is already being deleted. It fails if only a lagging cache still holds the object.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil

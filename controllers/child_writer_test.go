@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// replacing returns a writer for which every child must be recreated.
+// replacing returns a writer whose Compare function requests the replacement of every child.
 func replacing(w *fakecluster.World) *controllers.ChildWriter {
 	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (apply.Difference, error) {
 		return apply.Difference{Replace: true}, nil

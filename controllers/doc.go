@@ -1,4 +1,4 @@
-// Package controllers holds the code that the reconcilers share: it reads, writes and deletes objects, reports failures, and holds state
+// Package controllers holds the code that the reconcilers share: it reads, writes, and deletes objects, reports failures, and keeps state
 // between reconciles.
 //
 // Each reconciler is a package in a subdirectory. A reconcile can be interrupted at any point and repeated. Its outcome depends only on the

@@ -22,7 +22,7 @@ func TestMemories_listsEach(t *testing.T) {
 	}
 }
 
-// count returns the number of fields in a type that are memories.
+// count returns how many fields of a type are memories.
 func count(of, memory reflect.Type) int {
 	n := 0
 	for field := range of.Fields() {

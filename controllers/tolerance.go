@@ -18,7 +18,7 @@ const Tolerance = 2 * time.Second
 type Failures struct{ Memory[time.Time] }
 
 // Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. For conflicts and missing
-// objects, which indicate a lagging cache, the delay before the retry equals the duration of the failures.
+// objects, which indicate a lagging cache, the delay before the retry equals the time since the first failure.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure

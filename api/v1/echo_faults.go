@@ -40,7 +40,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of attempts at the same request that the fault applies to. Later attempts succeed. Defaults to all attempts.
+	// failures is the number of times that the fault applies to the same request. Later attempts succeed. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -13,7 +13,7 @@ type CommonMetadata struct {
 	Annotations Annotations `json:"annotations,omitempty"`
 }
 
-// Labels are user-defined labels of objects or pods. Kubernetes has the same rules for their keys and values.
+// Labels are user-defined labels of objects or pods. Their keys and values follow the same rules as in Kubernetes.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by', 'job-name', 'controller-uid', 'pod-template-hash'] || k.startsWith('echoes.example.com/') || k.startsWith('batch.kubernetes.io/'))",message="The labels app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component, app.kubernetes.io/managed-by, job-name, controller-uid, and pod-template-hash, and labels with the prefix echoes.example.com/ or batch.kubernetes.io/, are reserved for the operator and for Kubernetes."
@@ -26,7 +26,7 @@ type Labels map[string]LabelValue
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// Annotations are user-defined annotations of objects or pods. Kubernetes has the same rule for their keys.
+// Annotations are user-defined annotations of objects or pods. Their keys follow the same rule as in Kubernetes.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/') || k.startsWith('deployment.kubernetes.io/'))",message="Annotations with the prefix echoes.example.com/ or deployment.kubernetes.io/ are reserved for the operator and for Kubernetes."

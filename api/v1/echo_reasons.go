@@ -21,7 +21,7 @@ func (r NormalReason) String() string { return string(r) }
 // EventType implements Reason.
 func (NormalReason) EventType() string { return corev1.EventTypeNormal }
 
-// WarningReason is a reason that usually requires action. A Warning event reports a Ready condition with a WarningReason.
+// WarningReason is a reason that usually requires action. If a Ready condition has a WarningReason, a Warning event reports the condition.
 type WarningReason string
 
 // String implements Reason.
@@ -53,7 +53,7 @@ const (
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
 	// ReasonDeploymentPaused means that the rollout of the Deployment is paused.
 	ReasonDeploymentPaused WarningReason = "DeploymentPaused"
-	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because EventNodeProblem
+	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure, or was deleted. It is Normal because EventNodeProblem
 	// already warns about the node.
 	ReasonNodeProblem NormalReason = "NodeProblem"
 	// ReasonUnschedulable means that the scheduler finds no node for a pod.
@@ -94,7 +94,7 @@ const (
 )
 
 // Event reasons. If an Echo is not ready, the event usually has the reason EventRolloutStarted or EventNotReady, not the Ready condition's
-// reason. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
+// reason. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted, and
 // ReasonGatewayAPIMissing.
 const (
 	// EventDeployed reports that the Deployment was created.
@@ -113,7 +113,7 @@ const (
 	EventRouteAccepted NormalReason = "RouteAccepted"
 	// EventCheckFailed reports that a check failed, or that the cause of its failure has changed.
 	EventCheckFailed WarningReason = "CheckFailed"
-	// EventCheckPassed reports that a check passed for the first time, or again.
+	// EventCheckPassed reports that the result of a check became Passed.
 	EventCheckPassed NormalReason = "CheckPassed"
 	// EventCheckUnknown reports that a check cannot run, or that an expected result is missing.
 	EventCheckUnknown WarningReason = "CheckUnknown"

@@ -16,7 +16,7 @@ import (
 // declared holds the Go type and the value of a constant in echo_reasons.go.
 type declared struct{ goType, value string }
 
-// declaredReasons reads all constants of echo_reasons.go, so that reasons added later are also checked.
+// declaredReasons reads all constants in echo_reasons.go, so that reasons added later are also checked.
 func declaredReasons(t *testing.T) map[string]declared {
 	t.Helper()
 	g := NewWithT(t)

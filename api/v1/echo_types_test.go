@@ -44,7 +44,7 @@ func fill(value reflect.Value) {
 	}
 }
 
-// spoil changes every number, string and Boolean that can be reached from a value.
+// spoil changes every number, string, and Boolean that can be reached from a value.
 func spoil(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:

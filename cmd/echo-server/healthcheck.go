@@ -14,8 +14,8 @@ import (
 
 const healthcheckTimeout = 2 * time.Second
 
-// healthcheck returns an error if the server with these settings is not ready. Container engines run it inside the container, and the image
-// contains no other program.
+// healthcheck returns an error if the server with these settings is not ready. It is part of the echo server because container engines run
+// health checks inside the container, and the image contains no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
 	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {

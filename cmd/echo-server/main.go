@@ -44,7 +44,7 @@ func exitOn(err error, code int) {
 	}
 }
 
-// untilSignal returns a context that is canceled at the first SIGINT or SIGTERM. A second signal stops the process immediately.
+// untilSignal returns a context that is canceled on the first SIGINT or SIGTERM. A second signal stops the process immediately.
 func untilSignal() context.Context {
 	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

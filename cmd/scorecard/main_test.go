@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
-// TestMainPrintsAResult checks that only a result is printed, even if the test cannot run.
+// TestMainPrintsAResult checks that main prints a result and nothing else, even if the test cannot run.
 func TestMainPrintsAResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")

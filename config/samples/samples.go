@@ -1,4 +1,4 @@
-// Package samples contains the examples of Echoes that the OpenShift console can offer.
+// Package samples contains the example Echoes that the OpenShift console can offer.
 package samples
 
 import "embed"

@@ -115,8 +115,8 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob from which another client removed the label that the cache
-// selects.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer selects because another client
+// removed its label.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
@@ -142,8 +142,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure is retried even if another check of the Echo is not
-// allowed.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure of one check is retried even if another check of the Echo
+// is not allowed.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

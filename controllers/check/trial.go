@@ -14,12 +14,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// The operator creates Jobs only in dry runs. Anyone who is allowed to create CronJobs can create Jobs anyway.
+// The operator creates Jobs only in dry runs. Anyone who is allowed to create CronJobs can create Jobs through them anyway.
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create
 
-// tryRun returns the error with which the API server would reject the Job or the pod that is missing from a run. The error is nil if the
-// API server would accept the object, or if that cannot be determined. A dry run requires no permission to read events or quotas. Policies,
-// webhooks and OpenShift quotas also apply to dry runs.
+// tryRun returns the error with which the API server would reject a run's missing Job or pod. The error is nil if the API server would
+// accept the object, or if tryRun cannot determine this. A dry run requires no permission to read events or quotas. Policies, webhooks, and
+// OpenShift quotas also apply to dry runs.
 func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks checks.Lacks) error {
 	template := cronJob.Spec.JobTemplate
 	meta := func(from metav1.ObjectMeta) metav1.ObjectMeta {

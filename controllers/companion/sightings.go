@@ -12,7 +12,7 @@ import (
 type lastSeen struct{ controllers.Memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it. Such a companion is either about to be created
-// or not desired. Otherwise, the name is empty.
+// or not desired. If there is no such companion, the name is empty.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name

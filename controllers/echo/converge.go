@@ -134,8 +134,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold. Only if the API server responds with a
-// conflict does ensure read the existing object.
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a conflict,
+// ensure reads the existing object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// childDelay returns the delay for an event of a child. An Echo that is being deleted waits for its Deployment, which is deleted last.
+// childDelay returns the delay for a child event. An Echo that is being deleted waits for its Deployment, which is deleted last.
 func (r *Reconciler) childDelay(before, after client.Object) time.Duration {
 	old, isDeployment := before.(*appsv1.Deployment)
 	d, exists := after.(*appsv1.Deployment)
@@ -36,7 +36,7 @@ func (r *Reconciler) isBeingDeleted(echo types.NamespacedName) bool {
 	return err == nil && found != nil && !found.DeletionTimestamp.IsZero()
 }
 
-// podDelay returns the delay for a pod event. Only a Deployment event makes an Echo ready.
+// podDelay returns the delay for a pod event. Each pod event is delayed, because an Echo becomes ready only when its Deployment changes.
 func podDelay(before, after client.Object) time.Duration {
 	old, _ := before.(*corev1.Pod)
 	pod, exists := after.(*corev1.Pod)

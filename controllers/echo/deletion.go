@@ -18,8 +18,8 @@ import (
 // controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many minutes.
 const longestDeletionPeriod = 30 * time.Second
 
-// orphanedAfter is how long an Echo waits for pods of a Deployment that was deleted with --cascade=orphan. The garbage collector takes less
-// time to start deleting pods that are not orphaned.
+// orphanedAfter is how long an Echo waits for pods of a Deployment that was deleted with --cascade=orphan. If the pods are not orphaned,
+// the garbage collector starts to delete them sooner.
 const orphanedAfter = time.Minute
 
 // reconcileDelete deletes the objects created for an Echo, and releases the Echo when its last pod is gone.
@@ -53,7 +53,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 
 // nextDeletionCheck returns the delay before the next reconcile, based on how long an Echo's deletion has taken.
 func nextDeletionCheck(elapsed time.Duration) time.Duration {
-	const share = 4 // of that time
+	const share = 4 // the delay is a quarter of that time
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)
 }
 

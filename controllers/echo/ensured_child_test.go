@@ -137,7 +137,8 @@ func TestAllUnchanged(t *testing.T) {
 	}
 }
 
-// TestWithChildren_readAfterAFailure checks that an object from a failed write is not mistaken for an object that existed before.
+// TestWithChildren_readAfterAFailure checks that an object that was read after a failed write is not mistaken for an object that existed
+// before the write.
 func TestWithChildren_readAfterAFailure(t *testing.T) {
 	g := NewWithT(t)
 	d := &appsv1.Deployment{}

@@ -23,8 +23,9 @@ func (r *Reconciler) orHidden(read childReader) childReader {
 	}
 }
 
-// mayBeHidden reports whether an Echo may have a child of a kind that is neither desired nor in the cache. It has none if the last
-// comparison found none and none has been created since then. It also has none if its spec was applied and it is not being deleted.
+// mayBeHidden reports whether an Echo may have a child of the given kind that is neither desired nor in the cache. The Echo has none if the
+// last comparison found none and none has been created since then. It also has none if its spec was applied and the Echo is not being
+// deleted.
 func (r *Reconciler) mayBeHidden(echo *v1.Echo, kind string) bool {
 	if r.memory.upToDate.Lacks(echo, kind) {
 		return false

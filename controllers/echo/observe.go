@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// observe reads the objects related to an Echo's children from the cache: the Echo's pods and companions, the nodes of the pods, and the
+// observe reads from the cache the objects related to an Echo's children: the Echo's pods and companions, the nodes of the pods, and the
 // Gateways. If observe cannot read some of these objects, it still returns the others.
 func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	gateways, unreadable := r.Gateways.Observe(ctx, r.Client, echo)
@@ -49,7 +49,7 @@ func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
 	return pods, companions, nil
 }
 
-// nodesOf returns the nodes that run an Echo's pods, and their problems.
+// nodesOf returns the nodes that run an Echo's pods, and the problems of these nodes.
 func (r *Reconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.Pod) (map[string]status.Node, error) {
 	nodes := map[string]status.Node{}
 	for name, count := range status.PodsByNode(pods) {

@@ -39,8 +39,8 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the unreported earlier changes, followed by the changes that this reconcile made. If a child matches after a failed write,
-// the write took effect. add omits a change that the reconcile repeated because the cache did not hold it yet.
+// add returns the unreported earlier changes, followed by the changes that this reconcile made. If a child matches its desired state after
+// a failed write, the write took effect. add omits a change that the reconcile repeated because the cache did not hold the first write yet.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions of a report whose status write appeared to fail but took effect. Nothing else is then left to report.
+// published returns the transitions of a report whose status write appeared to fail but took effect. Then nothing else is left to report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {

@@ -31,7 +31,7 @@ type Reconciler struct {
 	memory memory
 }
 
-// The permissions on children are generated from the table of kinds, in controllers/zz_generated.rights.go.
+// The permissions on children are in controllers/zz_generated.rights.go, which is generated from the table of kinds.
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

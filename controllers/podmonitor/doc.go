@@ -1,2 +1,2 @@
-// Package podmonitor makes the PodMonitor of an Echo match its spec.
+// Package podmonitor makes an Echo's PodMonitor match the Echo's spec.
 package podmonitor

@@ -15,15 +15,15 @@ const (
 	Soon = 200 * time.Millisecond
 	// Gathered is the delay for an event that changes only counts, so that one status write covers several steps of a rollout.
 	Gathered = 2 * time.Second
-	// ByCompanion is the delay for an event of a pod that requests a companion. The event of the companion arrives earlier if the companion
-	// can be created.
+	// ByCompanion is the delay for an event of a pod that requests a companion. If the companion can be created, its own event arrives
+	// earlier.
 	ByCompanion = 10 * time.Second
 )
 
 // Delay returns how long to delay an event. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
-// After returns a handler that queues Echoes after the delay of an event, unless another event queues them earlier.
+// After returns a handler that queues the Echoes of an event after the event's delay, unless another event queues them earlier.
 func After(delay Delay, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, delay time.Duration, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {
