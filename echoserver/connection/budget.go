@@ -25,8 +25,8 @@ const (
 	IncludedResponse = 4 << 10
 	// FieldCost is the memory that a header field holds in addition to its name and value: a map entry and a slice.
 	FieldCost = 96
-	// HeaderFactor is how many copies of a header longer than IncludedHeader are in memory: one as read, and one as parsed. The response is
-	// extra.
+	// HeaderFactor is how many copies of a header longer than IncludedHeader are in memory: one as read, and one as parsed. The memory
+	// for the response is counted separately.
 	HeaderFactor = 2
 	// unlimitedMemory is the assumed memory limit, in bytes, of a process that has none.
 	unlimitedMemory = 512 << 20
@@ -42,7 +42,7 @@ type Budget struct {
 	Requests    Pool
 }
 
-// NewBudget returns a budget that consists of a quarter of the memory limit for connections, and a quarter for requests.
+// NewBudget returns a budget that allots a quarter of the memory limit to connections, and a quarter to requests.
 func NewBudget(memory int64) *Budget {
 	b := &Budget{}
 	b.Connections.Limit = memory / 4

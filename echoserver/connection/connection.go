@@ -18,7 +18,7 @@ const PlainText = "text/plain; charset=utf-8"
 // These constants are the reasons that metrics report for exceeded limits.
 const (
 	LimitConnections = "connections" // too many connections
-	LimitHeader      = "header"      // too long, or with too many fields
+	LimitHeader      = "header"      // a header that is too long or has too many fields
 	LimitMemory      = "memory"      // the budget is used up
 )
 

@@ -1,3 +1,3 @@
-// Package connection limits the resources that clients can hold: connections, headers, and the memory for connections, headers and
+// Package connection limits the resources that clients can hold: connections, headers, and the memory for connections, headers, and
 // requests.
 package connection

@@ -15,8 +15,8 @@ const (
 	// MostHeaderBytes is the upper bound of the max-header-bytes setting.
 	MostHeaderBytes = 64 << 10
 	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is
-	// larger, net/http closes the connection and thereby ends all its streams. If a header exceeds the maximum size but not this limit, the
-	// handler rejects only that request.
+	// larger, net/http closes the connection, which ends all its streams. If a header exceeds the maximum size but not this limit, the handler
+	// rejects only that request.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100

@@ -7,8 +7,8 @@ import (
 // maxConnections is the maximum total number of connections to the public ports.
 const maxConnections = 4096
 
-// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. A
-// connection that waited for the server to accept it would hang.
+// boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If the
+// listener did not accept such connections instead, they would hang.
 type boundedListener struct {
 	net.Listener
 	bounds *Bounds

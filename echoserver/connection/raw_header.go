@@ -50,8 +50,9 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a header, it has set only
-// one deadline. If net/http's buffer then contains more than the byte that was read ahead, the buffer contains the beginning of the header.
+// locate sets isPartial. It is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a
+// header, it has set only one deadline. If net/http's buffer then contains more than the byte that was read ahead, the buffer contains the
+// beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
@@ -149,7 +150,7 @@ func (h *rawHeader) names() []string {
 // size returns the size of the part of the header that has been read. If the beginning of the header is unknown, the length of the request
 // line is 0.
 func (h *rawHeader) size() HeaderSize {
-	// without the request line, Host, and the empty line
+	// Fields does not count the request line, Host, or the empty line.
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
 	if h.isPartial {
 		s.requestLine = 0
@@ -158,7 +159,7 @@ func (h *rawHeader) size() HeaderSize {
 }
 
 // longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. The result
-// is empty if the longest line continues the value of another field, because the value may be a secret.
+// is empty if the longest line continues a value from the line before it, because the value may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))

@@ -17,7 +17,7 @@ func (c *Connection) Read(p []byte) (int, error) {
 	}
 	if c.isHTTP2 {
 		// If clients reset requests, net/http decodes up to five headers for each request that a connection can have in progress. Yielding lets
-		// the handlers of these requests end the requests or acquire memory first.
+		// the handlers of these requests finish or acquire memory first.
 		runtime.Gosched()
 		return c.Conn.Read(p)
 	}

@@ -27,14 +27,14 @@ type Controls struct {
 	Delay      time.Duration // 0 means none
 	delayUpTo  time.Duration // if it is longer than Delay, the delay is random between the two
 	Headers    []Header
-	Size       *int            // the size of the text that replaces the echo, unless it is nil
+	Size       *int            // the size of the text that replaces the echo; nil means none
 	Format     format          // if it is empty, the Accept header determines the format
 	Body       string          // replaces the echo unless it is empty; a request cannot set it
 	Connection ConnectionFault // empty means that the connection does not fail
 	percentage int             // the share of the requests to which the controls apply; 0 means all
 	EarlyHints bool            // whether a response with status 103 precedes the final response
 	Handshake  bool            // whether the first message of a WebSocket is the echo of its handshake
-	failures   int             // the number of requests with the same key to which the controls apply; 0 means all
+	failures   int             // the controls apply to this many requests with the same key; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
 	requested  requested
 }
@@ -132,7 +132,7 @@ func (c *Controls) addRequested(name string) {
 	c.requested.names = append(c.requested.names, name)
 }
 
-// requests reports whether the request has one of the named controls.
+// requests reports whether the request has any of the named controls.
 func (c *Controls) requests(names ...string) bool {
 	return slices.ContainsFunc(c.requested.names, func(name string) bool { return slices.Contains(names, name) })
 }
@@ -164,8 +164,8 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 // StatusOrOK returns the status, which is 200 if no control sets it.
 func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
 
-// Consistent returns an error if the defaults contradict each other. Only a fixed body can have any Content-Type, because the echo contains
-// data from clients.
+// Consistent returns an error if the defaults contradict each other. Without a fixed body, the Content-Type is restricted, because the echo
+// contains data from clients.
 func (c *Controls) Consistent() error {
 	for _, each := range c.Headers {
 		if c.Body == "" && strings.EqualFold(each.Name, "Content-Type") {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestCounts_key compares the keys of several requests with the keys of two requests.
+// TestCounts_key compares the keys of several requests with the keys of an unchanged request and of a request with an ID.
 func TestCounts_key(t *testing.T) {
 	counts := NewCounts()
 	key := func(change func(r *http.Request)) uint64 {

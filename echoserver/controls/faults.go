@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ConnectionFault is a failure of the connection that replaces a complete response.
+// ConnectionFault is a connection failure that a client gets instead of a complete response.
 type ConnectionFault string
 
 const (
@@ -17,13 +17,13 @@ const (
 	ConnectionTruncate ConnectionFault = "truncate"
 )
 
-// Fault is a deviation from the default response that applies to some requests.
+// Fault changes the default response to some requests.
 type Fault struct {
 	percentage       int // 0 means all requests
-	failures         int // the number of requests with the same key to which the fault applies; 0 means all
+	failures         int // the fault applies to this many requests with the same key; 0 means all
 	status           int // 0 means that the fault does not change the status
 	delay, delayUpTo time.Duration
-	delays           bool // whether the delay replaces the delay of the response
+	delays           bool // whether delay and delayUpTo replace the response's delay
 	connection       ConnectionFault
 }
 
@@ -56,8 +56,8 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 	return c.decide(r, desired), nil
 }
 
-// decide returns the controls that apply to a request. A request that sets a control such as status, delay or connection is exempt from the
-// faults in the settings. All other requests get the first fault that applies.
+// decide returns the controls that apply to a request. A request that sets a control such as status, delay, or connection is exempt from
+// the faults in the settings. All other requests get the first fault that applies.
 func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
 		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
@@ -90,7 +90,7 @@ func (c *Chooser) chosen(desired Controls) Controls {
 	return desired
 }
 
-// plain returns the defaults for a request whose controls do not apply. Caches must not store this response either.
+// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to this request either.
 func (c Controls) plain(of requested) Controls {
 	c.Headers = withoutCaching(c.Headers)
 	c.requested = of

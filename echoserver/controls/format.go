@@ -30,7 +30,7 @@ func AcceptedFormat(accept []string) format {
 	return best
 }
 
-// NamesJSON reports whether the values of Accept name JSON, instead of matching it with a wildcard.
+// NamesJSON reports whether the values of Accept name JSON explicitly, not only through a wildcard.
 func NamesJSON(accept []string) bool {
 	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
 }

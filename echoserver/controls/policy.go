@@ -47,7 +47,7 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 }
 
 // parseEarlyHints parses the early-hints control. Unless the policy is Full, it rejects a response with status 103. A proxy that does not
-// know this status may use the final response for the next request, even from another client.
+// know this status may send the final response to the next request, even if that request is from another client.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
@@ -55,8 +55,8 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that make no known proxy,
-// cache, or browser affect other clients. The name must be in canonical form.
+// checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that do not make any
+// known proxy, cache, or browser affect other clients. The name must be in canonical form.
 func (p Policy) checkHeader(h Header) error {
 	switch {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
@@ -79,8 +79,8 @@ func isLocalPath(location string) bool {
 }
 
 // isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks, and
-// frameworks act on names that begin with X-, and no list of these names is complete. They nearly always have several words after X-, as in
-// X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
+// frameworks act on names that begin with X-, and no list of these names is complete. Such names nearly always have several words after X-,
+// as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
@@ -93,7 +93,7 @@ func isOwnName(name string) bool {
 	return !isKnownWord(first)
 }
 
-// isKnownWord reports whether servers, caches, or frameworks usually act on a header whose name is X- and this word.
+// isKnownWord reports whether servers, caches, or frameworks usually act on a header whose name is X- followed by this word.
 func isKnownWord(word string) bool {
 	switch word {
 	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// queryControls returns a query's controls by name without the prefix. It returns nil if there are none. Other parameters may be malformed.
-// They are not split, because there can be very many.
+// queryControls returns a query's controls by name, without the prefix. It returns nil if there are none. Other parameters may be
+// malformed. They are not split, because there can be very many.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter

@@ -44,7 +44,7 @@ func (c *Client) hideRedacted(r *Redaction) {
 }
 
 // chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence, because proxies that set
-// only X-Forwarded-For forward a spoofed Forwarded. Proxies that set Forwarded nearly always set both.
+// only X-Forwarded-For forward a spoofed Forwarded header. Proxies that set Forwarded nearly always set both.
 func (c *Client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor

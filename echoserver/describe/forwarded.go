@@ -42,7 +42,7 @@ func parseForwardedFor(values []string) []string {
 
 // parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any element is invalid or there are more than
 // maxChain elements, because a partial chain would be misleading. The result includes elements without a known parameter, because a proxy
-// that adds one hides the elements before it.
+// that adds such an element hides the elements before it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {

@@ -24,7 +24,7 @@ func parseNode(text string) (netip.Addr, bool) {
 }
 
 // isNode reports whether a string is a Forwarded node: an address, "unknown", or an obfuscated identifier, with or without a port (RFC
-// 7239, 6). An IPv6 address requires brackets, because its last colon could be the one before a port.
+// 7239, 6). An IPv6 address requires brackets, because its last colon could otherwise be mistaken for the one before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
 	if hasPort && !isPort(port) && !isObfuscated(port) {

@@ -68,7 +68,7 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against RFC 7239, 4 to 6. The invalid elements are some that proxies write or that other
+// TestParseForwarded_rules checks single elements against RFC 7239, 4 to 6. Each invalid element is one that proxies write or that other
 // implementations reject.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{

@@ -50,7 +50,8 @@ func newPage(document string) page {
 			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
 }
 
-// source returns the digest of the content of the document's only script or style element (Content Security Policy, 2.3.1).
+// source returns the source expression for the document's only script or style element: the digest of the element's content (Content
+// Security Policy, 2.3.1).
 func source(document, element string) string {
 	_, after, _ := strings.Cut(document, "<"+element+">")
 	text, _, _ := strings.Cut(after, "</"+element+">")
@@ -58,7 +59,7 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, and its length. The data must be JSON without HTML markup characters.
+// With returns the page with data, and the length of the result. The data must be JSON without HTML markup characters.
 func (p *page) With(data []byte) (source io.Reader, length int) {
 	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }

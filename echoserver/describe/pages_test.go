@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// directives returns the directives of a Content-Security-Policy, mapped by name.
+// directives returns the directives of a Content-Security-Policy by name.
 func directives(t *testing.T, policy string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

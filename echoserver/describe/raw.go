@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the list.
-	// The path contains parameters of the query that do not.
+	// If query parameters do not fit, the path still contains them.
 	maxRaw = 250
 	// rawCost is the number of bytes that each listed value adds to a response, not counting the value and its name.
 	rawCost = 80
@@ -37,8 +37,8 @@ func (l *RawList) Add(where, value string) {
 	}
 }
 
-// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, because JSON would merge
-// two names that differ only in invalid bytes.
+// AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, and combines the
+// values of names that differ only in invalid bytes, because JSON would show these names as the same.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields

@@ -90,7 +90,7 @@ func FuzzRaw(f *testing.F) {
 		r := &http.Request{RequestURI: path, URL: &url.URL{RawQuery: query}, Header: http.Header{name: {"a", value}}}
 		a := Response{Path: path, Headers: r.Header, Request: Request{Query: values}}
 		if strings.Count(query, "&") >= maxParameters {
-			return // Describe does not parse that many
+			return // Describe does not parse that many parameters
 		}
 		a.listRaw()
 		if len(a.Request.Raw) > mostRaw(r) {
@@ -132,7 +132,7 @@ func restored(list RawList, where string, shown map[string][]string) map[string]
 	return fields
 }
 
-// TestRaw_String checks that the text of a value contains the JSON names in order.
+// TestRaw_String checks that the text of a value contains the names of the JSON fields in the same order.
 func TestRaw_String(t *testing.T) {
 	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte{}, NameBase64: []byte("\xff")}
 	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=; nameBase64=/w==`; got != want {
