@@ -20,9 +20,9 @@ import (
 const maxParameters = 200
 
 // Response describes a request. The top-level fields have the same meaning as in the Gateway API conformance suite's echo server, so that
-// the suite's client can parse the response. Only this server has the groups of fields.
+// the suite's client can parse the response. The groups of fields, such as request and client, exist only in this server's responses.
 type Response struct {
-	Path    string              `json:"path"` // as in the request line, with the query
+	Path    string              `json:"path"` // as in the request line, including the query
 	Host    string              `json:"host"`
 	Method  string              `json:"method"`
 	Proto   string              `json:"proto"`
@@ -74,7 +74,7 @@ func headerNames(r *http.Request) []string {
 // Describer describes requests.
 type Describer struct {
 	Identity       Identity
-	ShowIdentity   bool // whether descriptions include pod, node, addresses, and version
+	ShowIdentity   bool // whether descriptions include the pod, node, addresses, and version
 	TrustedProxies []netip.Prefix
 	Redaction      Redaction
 	Version        string // of the program
@@ -104,7 +104,7 @@ func (d *Describer) Client(r *http.Request) Client {
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
-		query, _ = url.ParseQuery(r.URL.RawQuery) // the path contains the parameters that cannot be parsed
+		query, _ = url.ParseQuery(r.URL.RawQuery) // the path still contains the parameters that cannot be parsed
 	}
 	a := &Response{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,

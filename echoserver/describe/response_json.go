@@ -9,14 +9,14 @@ import (
 )
 
 // maxIndented is the maximum size, in bytes, of JSON that the server indents. People do not read longer JSON, and indenting it takes as
-// long as encoding.
+// long as encoding it.
 const maxIndented = 16 << 10
 
 // CompactJSON returns the response as JSON with a line break at its end. For HTML, markup characters are escaped.
 func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "") }
 
-// IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. It usually needs only the size of the
-// described data, in bytes, to choose compact JSON.
+// IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. To choose compact JSON, it usually
+// needs only the size, in bytes, of the described data.
 func (a *Response) IndentedJSON(described int64) []byte {
 	if described > maxIndented {
 		return a.CompactJSON(false)

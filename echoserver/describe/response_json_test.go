@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// fullResponse returns a response without empty fields, in which a string needs escapes.
+// fullResponse returns a response without empty fields. Some of its strings need escapes.
 func fullResponse(t testing.TB) Response {
 	r := httptest.NewRequest(http.MethodGet,
 		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
@@ -51,7 +51,7 @@ type decodedResponse struct {
 	Applied map[string]any `json:"applied"`
 }
 
-// TestResponse_JSON writes a response in each form and reads it back. Every text in the response needs escapes.
+// TestResponse_JSON writes a response in each form and reads it back. The response contains strings that need escapes.
 func TestResponse_JSON(t *testing.T) {
 	want := fullResponse(t)
 	for name, data := range map[string][]byte{"compact": want.CompactJSON(false), "for HTML": want.CompactJSON(true),

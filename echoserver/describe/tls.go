@@ -31,7 +31,7 @@ type Certificate struct {
 	Verified         bool      `json:"verified"` // against ca.crt
 }
 
-// DescribeTLS returns the description of a TLS state, or nil without TLS.
+// DescribeTLS returns the description of a TLS state, or nil if the state is nil.
 func DescribeTLS(state *tls.ConnectionState) *TLS {
 	if state == nil {
 		return nil
@@ -88,7 +88,7 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	return facts
 }
 
-// printable returns a text from a client, quoted if a character needs an escape.
+// printable returns text from a client, quoted if a character needs an escape.
 func printable(text string) string {
 	if quoted := strconv.Quote(text); quoted[1:len(quoted)-1] != text {
 		return quoted

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Trace is a request's parsed traceparent (W3C Trace Context, 3.2).
+// Trace is a request's parsed traceparent header (W3C Trace Context, 3.2).
 type Trace struct {
 	Version  string `json:"version"`
 	TraceID  string `json:"traceId"`
@@ -13,8 +13,8 @@ type Trace struct {
 	Sampled  bool   `json:"sampled"`
 }
 
-// parseTraceparent parses a traceparent. As the standard requires, it returns nil unless there is exactly one value, and the value is
-// well-formed.
+// parseTraceparent parses a traceparent header. As the standard requires, it returns nil unless there is exactly one value, and the value
+// is well-formed.
 func parseTraceparent(values []string) *Trace {
 	if len(values) != 1 {
 		return nil
@@ -39,7 +39,7 @@ func parseTraceparent(values []string) *Trace {
 	return &Trace{Version: parts[0], TraceID: parts[1], ParentID: parts[2], Sampled: flags[0]&1 != 0}
 }
 
-// isHex reports whether text consists of the given number of hexadecimal digits in lower case.
+// isHex reports whether text consists of the given number of lowercase hexadecimal digits.
 func isHex(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
 }

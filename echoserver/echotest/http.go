@@ -71,7 +71,7 @@ func (r Reply) Whole(t testing.TB) Reply {
 	return Reply{r.Response, string(data)}
 }
 
-// Record returns a handler's response without a connection.
+// Record calls a handler without a connection, and returns the response.
 func Record(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
 	addHeaders(r, headers)
@@ -80,7 +80,7 @@ func Record(h http.Handler, target string, headers ...string) *httptest.Response
 	return w
 }
 
-// Status sends a GET on a new connection, and returns the status code, or 0 without a response.
+// Status sends a GET on a new connection, and returns the status code, or 0 if there is no response.
 func Status(url string) int {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: Patience}
 	response, err := client.Get(url)
@@ -91,7 +91,7 @@ func Status(url string) int {
 	return response.StatusCode
 }
 
-// Exchanged sends text on a connection, and returns everything that arrives until it ends.
+// Exchanged sends text on a connection, and returns everything that arrives until the connection ends.
 func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	t.Helper()
 	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read everything

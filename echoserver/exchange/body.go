@@ -20,9 +20,9 @@ const (
 	MaxBody = 8 << 20
 	// MaxShown is the maximum size, in bytes, of a body that the response includes in full.
 	MaxShown = 64 << 10
-	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. Shorter bodies have the limit for requests.
+	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. Shorter bodies have the time limit for requests.
 	bodyTimeout = 2 * time.Minute
-	// bodyFactor is how many copies of a body's beginning are in memory: the bytes as read, and the text. The response is extra.
+	// bodyFactor is how many copies of a body's beginning are in memory: the bytes as read, and the text. The response is not included.
 	bodyFactor = 2
 	// restBuffer is the size, in bytes, of the buffer for the rest of a body.
 	restBuffer = 8 << 10
@@ -116,7 +116,7 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and the encoding of the text. It drops a last character that was truncated.
+// shown returns data as text, and the encoding of the text. It drops the last character if it was truncated.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
@@ -128,7 +128,7 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(data), encodingBase64
 }
 
-// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each.
+// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each such character.
 func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // WithoutPartialRune returns data without an incomplete character at its end.

@@ -76,7 +76,7 @@ func TestDigestBodyAtTheLimit(t *testing.T) {
 	}
 }
 
-// digested reads and describes a body as ReadBody does, without a budget.
+// digested reads and describes a body as ReadBody does, but without a budget.
 func digested(source io.Reader) (*Body, error) {
 	beginning, err := readBeginning(source, func(int64) bool { return true })
 	if err != nil || len(beginning) < MaxShown {

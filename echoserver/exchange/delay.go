@@ -27,7 +27,7 @@ type Delays struct {
 	Rejected func(reason string)
 }
 
-// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or, if the context ends first, its cause.
+// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or, if the context ends first, the context's cause.
 func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) error {
 	if delay == 0 {
 		return nil

@@ -1,2 +1,2 @@
-// Package exchange handles one request and its response: their share of the budget, the body, the delay, the deadlines and the log line.
+// Package exchange handles one request and its response: their share of the budget, the body, the delay, the deadlines, and the log line.
 package exchange

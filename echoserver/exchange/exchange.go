@@ -14,7 +14,7 @@ import (
 // maxRequestID is the maximum length, in bytes, of an X-Request-Id that the server uses.
 const maxRequestID = 128
 
-// Exchange is a response writer with the data for the log and the metrics.
+// Exchange is a response writer that also holds the data for the log and the metrics.
 type Exchange struct {
 	http.ResponseWriter
 	ID         string

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawPath returns a request's path as received, without the query or, in a full URL, the user and host.
+// rawPath returns a request's path as received. It omits the query and, in a full URL, the user and host.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if strings.HasPrefix(path, "/") || path == "*" {

@@ -27,7 +27,7 @@ const (
 	// message or the response.
 	messageFactor = 3
 	// descriptionFactor is the memory that the description of a header holds, as a multiple of the header's size. The description is in memory
-	// twice: in the message, and encoded. Every second byte can expand to three bytes, and a list repeats the values that are not UTF-8.
+	// twice: in the message, and encoded. Every other byte can expand to three bytes, and a list repeats the values that are not UTF-8.
 	descriptionFactor = 6
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
@@ -56,7 +56,7 @@ type call struct {
 	received  int64 // bytes received since the previous message
 	acquired  int64 // bytes acquired for the message
 	isWriting bool  // whether anything has been written since the last Flush
-	isHandled bool  // whether a service handled the call, so that err contains the result
+	isHandled bool  // whether a service handled the call; if so, err contains the result
 	err       error
 }
 
@@ -68,7 +68,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// end cancels the call's context. Over HTTP/1.1, net/http then reads the data that the client still sends, and writes the end of the
+// end cancels the call's context. Over HTTP/1.1, net/http then reads the data that the client is still sending, and writes the end of the
 // response.
 func (c *call) end() {
 	c.cancel(nil)
@@ -109,7 +109,7 @@ func (c *call) setReadDeadline(timeout time.Duration) {
 		deadline = c.deadline
 	}
 	_ = c.controller.SetReadDeadline(deadline) // if this fails, so does reading
-	if c.cause() != nil {                      // the server may already have ended reading
+	if c.cause() != nil {                      // the server may have already stopped reading
 		_ = c.controller.SetReadDeadline(time.Now())
 	}
 }
@@ -195,7 +195,7 @@ func (c *call) Write(data []byte) (int, error) {
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected
-	// Even if nothing is being sent, a deadline that passes would reset the stream.
+	// Otherwise, the stream would be reset at the deadline, even if nothing is being sent.
 	_ = c.controller.SetWriteDeadline(time.Time{})
 	c.isWriting = false
 }

@@ -56,7 +56,7 @@ func (g callControls) applied() string {
 	return strings.Join(parts, ", ")
 }
 
-// count adds the controls that are set to the metrics.
+// count adds a call's controls to the metrics.
 func (g callControls) count(m Metrics) {
 	if g.code != codeOK {
 		m.Applied(ControlStatus)

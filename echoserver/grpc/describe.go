@@ -41,7 +41,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	return described, nil
 }
 
-// acquireDescription acquires the memory for a description that the cost of the request does not include.
+// acquireDescription acquires the part of a description's memory that the cost of the request does not include.
 func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }

@@ -1,2 +1,2 @@
-// Package grpc serves gRPC, gRPC-Web and Connect calls: echoes, health and reflection.
+// Package grpc serves gRPC, gRPC-Web, and Connect calls: echoes, health, and reflection.
 package grpc

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// grpcMediaType is the media type of gRPC with protobuf, and the prefix of media types of gRPC-Web and of other encodings.
+	// grpcMediaType is the media type of gRPC with protobuf, and the prefix of the media types of gRPC-Web and of other encodings.
 	grpcMediaType = "application/grpc"
 	// webMediaType is the prefix of gRPC-Web media types, and connectMediaType is the prefix of Connect stream media types.
 	webMediaType     = "application/grpc-web"
@@ -51,7 +51,7 @@ func IsCall(r *http.Request) bool {
 	return r.Header.Get("Connect-Protocol-Version") != ""
 }
 
-// IsHealthCheck reports whether a request is a health check, which is not logged.
+// IsHealthCheck reports whether a request is a health check. Health checks are not logged.
 func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
@@ -66,7 +66,7 @@ type Metrics interface {
 	Rejected(reason string)
 }
 
-// Config contains the settings and state of the server that calls need.
+// Config contains the server settings and state that calls need.
 type Config struct {
 	Describer *describe.Describer
 	Delay     time.Duration // the default delay of responses

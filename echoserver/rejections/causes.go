@@ -59,8 +59,8 @@ func (c *causes) take(prefix string) (name string, certain bool) {
 	return name, found == 1
 }
 
-// reportError reports that a stream was reset or a connection closed because of an error. It uses each counted cause only once, so that the
-// counters stay correct. The log omits a cause that may belong to another client.
+// reportError reports that a stream was reset, or a connection was closed, because of an error. It uses each counted cause only once, so
+// that the counters stay correct. The log omits a cause that may belong to another client.
 func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
 	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
 	if name == "" {

@@ -87,8 +87,8 @@ func isRejection(code uint32) bool {
 	return true
 }
 
-// responseOf recognizes response bodies that net/http sends instead of calling a handler. A client gains nothing from an echo of such a
-// body, because it can also send requests that net/http rejects.
+// responseOf recognizes response bodies that net/http sends instead of calling a handler. A client that makes the server echo such a body
+// gains nothing, because it can also send requests that net/http rejects.
 func responseOf(body []byte) (what Rejection, ok bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte(`request header "`)) && bytes.HasSuffix(body, []byte(" in HTTP/2\n")):

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// counted returns a reporter and counts of its rejections.
+// counted returns a reporter, and the counts of its rejections by reason.
 func counted() (*Reporter, map[string]int) {
 	counts := map[string]int{}
 	return NewReporter(echotest.Quiet(), func(reason string) { counts[reason]++ }), counts
@@ -78,7 +78,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestReporter_CountError checks that each of several pending causes counts once, and is logged only if it is certain.
+// TestReporter_CountError checks that each of several pending causes is counted once, and is logged only if it is certain.
 func TestReporter_CountError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, counts := &echotest.LockedBuffer{}, map[string]int{}

@@ -103,7 +103,7 @@ func (h requestHeader) withLine() requestHeader {
 	return h
 }
 
-// explain checks the parts of a header in the order in which net/http does.
+// explain checks the parts of a header in the same order as net/http.
 func (h requestHeader) explain(ended bool) (reason, detail string) {
 	if h.line != nil {
 		reason, detail = h.explainLine()
@@ -139,7 +139,7 @@ func (h requestHeader) explainLine() (reason, detail string) {
 	switch {
 	case len(h.line) != 3:
 		detail = "the first line does not consist of a method, a target and a version"
-	case !httpguts.ValidHeaderFieldName(h.method): // a method is a token, as a field name is
+	case !httpguts.ValidHeaderFieldName(h.method): // a method is a token, like a field name
 		detail = "the method is not a token"
 	case !isVersion:
 		detail = "the first line does not end in a version such as HTTP/1.1; a target must not contain spaces"

@@ -22,7 +22,7 @@ type limiter struct {
 	scheduled bool                      // whether a summary is scheduled
 }
 
-// allow reports whether a line can be logged now. Otherwise, it counts the line as omitted, and schedules a summary within a second.
+// allow reports whether a line can be logged now. If not, it counts the line as omitted, and schedules a summary within a second.
 func (l *limiter) allow(now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

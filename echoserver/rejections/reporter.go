@@ -14,7 +14,7 @@ const maxDetail = 256
 type Rejection struct {
 	Remote   string // the client's address
 	Protocol string
-	Status   int // the status code of the response, or 0 without a response
+	Status   int // the status code of the response, or 0 if there is none
 	Reason   string
 	Detail   string // must not contain data that may be secret
 }

@@ -60,7 +60,7 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
-	if len(r.Trailer) > 0 { // the client announced a trailer, which may be as large as net/http decodes
+	if len(r.Trailer) > 0 { // the client announced a trailer, which may have any size that net/http decodes
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {

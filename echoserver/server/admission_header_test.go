@@ -73,7 +73,7 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byt
 	}
 }
 
-// statuses returns the status codes from the given number of streams. Meanwhile, the connection must stay open.
+// statuses waits until the given number of streams has ended, and returns their status codes. Meanwhile, the connection must stay open.
 func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
 	t.Helper()
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)

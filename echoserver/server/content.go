@@ -30,7 +30,7 @@ type content struct {
 	length    int
 	source    io.Reader
 	held      int           // the memory that the content holds, in bytes
-	text      io.ReadSeeker // only for generated text, because clients can request its ranges
+	text      io.ReadSeeker // only for generated text, because clients can request ranges of it
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.
@@ -88,7 +88,7 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 }
 
 // mayHaveRange reports whether net/http may evaluate a request's Range header. Only GET supports ranges, and an unknown unit is ignored
-// (RFC 9110, 14.2). So are multiple ranges, because a short request with many ranges could cause a long response.
+// (RFC 9110, 14.2). The server also ignores multiple ranges, because a short request with many ranges could cause a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))

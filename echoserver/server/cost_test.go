@@ -25,7 +25,8 @@ const (
 	costRequests = 200
 )
 
-// TestCost measures the CPU time that the real program spends on hostile requests, relative to a plain request in the same run.
+// TestCost measures the CPU time that the real program spends on hostile requests, relative to the time for a plain request in the same
+// run.
 func TestCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many requests")
@@ -59,7 +60,7 @@ func checkCost(t *testing.T, p *process, name, request string) {
 }
 
 // hostileHeaders returns requests whose header fields have 95% of the maximum size, or 95% of the size that net/http decodes. The requests
-// take or took more than linear time, or their response is large.
+// take, or once took, more than linear time, or have large responses.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -81,8 +82,8 @@ func hostileHeaders(limit int) map[string]string {
 	}
 }
 
-// hostileRequests returns requests of at most 64 KiB, without long header fields. The requests take or took more than linear time, or their
-// response is large.
+// hostileRequests returns requests of at most 64 KiB, without long header fields. The requests take, or once took, more than linear time,
+// or have large responses.
 func hostileRequests() map[string]string {
 	header := func(fields ...string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\n"

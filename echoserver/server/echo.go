@@ -116,7 +116,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
 }
 
-// isSameOrigin reports whether a handshake comes from one of this server's pages, or not from a page at all. Browsers let pages from any
+// isSameOrigin reports whether a handshake comes from one of this server's pages, or from no page at all. Browsers let pages from any
 // origin read WebSocket messages, but not responses to other requests.
 func isSameOrigin(r *http.Request) bool {
 	origin, err := url.Parse(r.Header.Get("Origin"))

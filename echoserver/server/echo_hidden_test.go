@@ -57,7 +57,7 @@ func TestRedactedCopies(t *testing.T) {
 	}
 }
 
-// TestClientChain checks the described client of requests from 127.0.0.1 over real connections.
+// TestClientChain sends requests from 127.0.0.1 over real connections, and checks how the responses describe the client.
 func TestClientChain(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string

@@ -44,7 +44,7 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, although its listener wraps
+// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, even though its listener wraps
 // connections.
 func TestConnectionResetIsNoEnd(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
@@ -78,7 +78,7 @@ func TestTruncatedResponses(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponsesWithoutBody checks that the connection is closed although no part of the response is missing.
+// TestTruncatedResponsesWithoutBody checks that the connection is closed even though no part of the response is missing.
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",

@@ -148,7 +148,7 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 // manyFields returns the given number of fields with the given total size.
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
-		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK counts 32 bytes more for each field
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 bytes to each field's size
 	}
 	return fields
 }
@@ -161,7 +161,7 @@ func listedFields(number, size int) (fields []string) {
 	return fields
 }
 
-// tinyFields returns fields with unique three-byte names and without values. Their map is much larger than the sent data.
+// tinyFields returns fields with unique three-byte names and without values. A map of these fields is much larger than the sent data.
 func tinyFields(number int) (fields []string) {
 	for i := range number {
 		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
@@ -181,7 +181,7 @@ func resets(block []byte) func(net.Conn) error {
 	})
 }
 
-// withTrailer returns a function that sends requests with a trailer of the given size and a delayed response.
+// withTrailer returns a function that sends requests with a trailer of the given size. The responses are delayed.
 func withTrailer(size int) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		var trailer bytes.Buffer
@@ -246,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a request body that never ends. Each read yields to other goroutines, like the functions from writes.
+// stalledBody is a request body that never ends. Each read yields to other goroutines, as the functions that writes returns do.
 type stalledBody struct {
 	io.Reader
 	io.Closer

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that a server that stops ends streams with a status, and ends delays early.
+// TestGRPCOfTheEnd checks that a stopping server ends streams with a status, and ends delays early.
 func TestGRPCOfTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)

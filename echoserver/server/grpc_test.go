@@ -54,7 +54,7 @@ func (c *callCounts) all() []string {
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are treated as gRPC calls, and not echoed.
+// TestCallTypes checks which requests are treated as gRPC calls instead of being echoed.
 func TestCallTypes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
@@ -135,7 +135,7 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks which status codes are counted, also for calls that Connect rejects.
+// TestCallsAreCounted checks which status codes are counted, including for calls that Connect rejects.
 func TestCallsAreCounted(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)

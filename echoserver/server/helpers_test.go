@@ -66,7 +66,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return server
 }
 
-// boundsFor returns the default bounds for connections to a handler, with its metrics and log.
+// boundsFor returns the default bounds for connections to a handler, with the handler's metrics and log.
 func boundsFor(h http.Handler) *connection.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
@@ -171,7 +171,7 @@ func (p *process) signal(t *testing.T) {
 	}
 }
 
-// wait returns the error with which the process ends.
+// wait waits until the process ends, and returns its error.
 func (p *process) wait(t *testing.T) error {
 	t.Helper()
 	select {

@@ -15,7 +15,7 @@ func TestAwaitCertificates(t *testing.T) {
 	other := echotest.NewAuthority(t, "b").Issue(t, "other")
 	for name, c := range map[string]struct {
 		first  map[string]string
-		after  time.Duration // when there is a valid pair
+		after  time.Duration // how long until there is a valid pair
 		want   string
 		atMost time.Duration
 	}{
@@ -31,7 +31,7 @@ func TestAwaitCertificates(t *testing.T) {
 			update := time.AfterFunc(c.after, func() { volume.Update(t, good) })
 			defer update.Stop()
 			began := time.Now()
-			// No part of the server listens before it has a certificate. Otherwise, Run would return the error about the address.
+			// Run cannot listen on this HTTP address. It must not try before it has a certificate, so an error about the certificate comes first.
 			s := settingsOf(t, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+volume.Folder, "ECHO_TLS_SECRET=web-tls", "ECHO_HTTP_ADDR=192.0.2.1:1")
 			err := Run(t.Context(), s, "dev", echotest.Quiet())
 			if took := time.Since(began); took > c.atMost || c.want != "" && took < c.atMost {

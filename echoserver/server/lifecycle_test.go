@@ -127,7 +127,7 @@ func TestDrainEndsDelays(t *testing.T) {
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int
-		takes, want time.Duration // each further WebSocket takes a nanosecond less
+		takes, want time.Duration // each additional WebSocket takes one nanosecond less
 		last        string
 	}{
 		"none":             {0, 0, 0, `"msg":"drained"`},

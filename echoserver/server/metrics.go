@@ -176,7 +176,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// knownCode returns a common status code, or the class of any other code, so that clients cannot create series by choosing codes.
+// knownCode returns a status code if it is common, or the class of any other code, so that clients cannot create series by choosing codes.
 func knownCode(status int) string {
 	switch status {
 	case http.StatusOK: // nearly all responses

@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDrain holds a request open while the real program drains. During the drain delay, it and new requests must get responses, and the
-// readiness probe must fail.
+// TestDrain holds a request open while the real program drains. During the drain delay, that request and new ones must get responses, and
+// the readiness probe must fail.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
@@ -62,7 +62,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// slowRequest starts a request. The returned function completes it, and returns the status of the response (0 without a response).
+// slowRequest starts a request. The returned function completes it, and returns the status of the response (0 if there is none).
 func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
 	t.Helper()
 	body, more := io.Pipe()

@@ -28,7 +28,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsWithoutKnowledge requests proofs for a client that does not know the name of the Echo.
+// TestProofsWithoutKnowledge requests proofs as a client that does not know the name of the Echo.
 func TestProofsWithoutKnowledge(t *testing.T) {
 	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
 	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")

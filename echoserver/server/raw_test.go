@@ -145,7 +145,7 @@ func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
 	}
 }
 
-// TestRawValues_formats compares the list of raw values in all response formats. The responses must be valid UTF-8.
+// TestRawValues_formats checks the list of raw values in all response formats. The responses must be valid UTF-8.
 func TestRawValues_formats(t *testing.T) {
 	h := handlerOf(t)
 	for format, want := range map[string]string{
@@ -247,7 +247,7 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids it, but servers in the path do not have to check it.
+// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to check for it.
 func TestRawValues_calls(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}

@@ -64,8 +64,8 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	}
 }
 
-// rejectedRequests returns cases from RFC 9110, RFC 9112, the PROXY protocol, and llhttp's parser tests, and cases of other protocols that
-// clients may use by mistake.
+// rejectedRequests returns cases from RFC 9110, RFC 9112, the PROXY protocol, and llhttp's parser tests, and cases with other protocols
+// that clients may use by mistake.
 func rejectedRequests() map[string]rejectedCase {
 	line := func(sent, detail string) rejectedCase {
 		return rejectedCase{sent, 400, rejections.ReasonRequestLine, "HTTP/1", detail}

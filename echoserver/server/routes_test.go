@@ -72,7 +72,8 @@ func TestRoutesUnderPrefix(t *testing.T) {
 	}
 }
 
-// TestRoutedPath checks that an escaped slash is not a separator, no matter how often it is escaped, and that other escapes are decoded.
+// TestRoutedPath checks that an escaped slash is not a separator, no matter how many times it is escaped, and that other escapes are
+// decoded.
 func TestRoutedPath(t *testing.T) {
 	for target, want := range map[string]route{
 		"/a%2F-%2Fbody":         routeEcho, // a segment that contains slashes, such as a project path in the GitLab API

@@ -53,7 +53,8 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean trims characters that files and templates leave around a value, except the default body, in which every character is intentional.
+// clean trims the characters that files and templates leave around a value. It keeps the default body unchanged, because every character in
+// it is intentional.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
@@ -99,7 +100,7 @@ func (s *Settings) options() []option {
 	}, tlsOptions(&s.tls)...)
 }
 
-// optional is like Into, but the function leaves the target unchanged if the text is empty.
+// optional is like Into, but the returned function leaves the target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {

@@ -22,7 +22,7 @@ type secured struct {
 	certificates *tlsserver.Certificates
 	volume       *echotest.SecretVolume
 	authority    *echotest.Authority   // issues the server's certificates
-	log          echotest.LockedBuffer // the server's log, with rejections
+	log          echotest.LockedBuffer // the server's log, including rejections
 }
 
 // serveTLS serves a handler as the program does, over real TLS connections, with a certificate for the name "first".

@@ -56,7 +56,7 @@ func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	return c
 }
 
-// handshake sends a handshake request and frames in one write. The additional headers stay unchanged.
+// handshake sends a handshake request and frames in one write. It sends the additional headers unchanged.
 func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
 	t.Helper()
 	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho sends handshakes that request an echo in each supported form, and others.
+// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that do not.
 func TestHandshakeEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -214,13 +214,13 @@ func TestHandshakeLog(t *testing.T) {
 		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
 			t.Errorf("%s: there is no response: %v", name, err)
 		}
-		_ = connection.Close() // the server logs a WebSocket at its end
+		_ = connection.Close() // the server logs a WebSocket when it ends
 		echotest.Until(t, name+": the request is logged", func() bool { return strings.Contains(log.String(), `"msg":"request"`) })
 		expectHandshakeLine(t, name, log.String(), c.target, c.logged)
 	}
 }
 
-// expectHandshakeLine checks whether the first log line is the echo of a handshake, as expected.
+// expectHandshakeLine checks that the first log line is the echo of a handshake if expected is true, and that it is not otherwise.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

@@ -13,8 +13,8 @@ import (
 const (
 	// certificateWait is how long the server waits for its first certificate, because the pod may start before the Secret exists.
 	certificateWait = 10 * time.Second
-	// certificatePoll is the interval between reads of the files until the first certificate, and rotationPoll is the interval afterwards. The
-	// kubelet updates the files about once a minute.
+	// certificatePoll is the interval between reads of the files until the first certificate is loaded, and rotationPoll is the interval
+	// afterward. The kubelet updates the files about once a minute.
 	certificatePoll = 250 * time.Millisecond
 	rotationPoll    = 10 * time.Second
 )

@@ -59,7 +59,7 @@ func TestCertificates_rotations(t *testing.T) {
 		} {
 			before := len(log.String())
 			volume.Update(t, step.files)
-			<-time.After(3 * rotationPoll) // long enough to read each content several times
+			<-time.After(3 * rotationPoll) // long enough to read the files several times
 			synctest.Wait()
 			logged := log.String()[before:]
 			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves ||

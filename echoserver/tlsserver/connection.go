@@ -102,7 +102,7 @@ func (c *Connection) NetConn() net.Conn { return c.transport.Conn }
 // Port returns the port on which the connection was accepted.
 func (c *Connection) Port() string { return c.port }
 
-// Of returns a request's TLS connection, or nil without TLS.
+// Of returns a request's TLS connection, or nil if the request did not use TLS.
 func Of(r *http.Request) *Connection {
 	c := connection.Of(r)
 	if c == nil {
@@ -112,8 +112,8 @@ func Of(r *http.Request) *Connection {
 	return secure
 }
 
-// State returns the TLS state of a request's connection, or nil without TLS. VerifiedChains is empty unless the authority verifies the
-// client's certificate.
+// State returns the TLS state of a request's connection, or nil if the connection does not use TLS. VerifiedChains is empty unless the
+// authority verifies the client's certificate.
 func State(r *http.Request) *tls.ConnectionState {
 	secure := Of(r)
 	if secure == nil {

@@ -49,8 +49,8 @@ func (t *transport) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline implements net.Conn. It shortens the five-second deadline for the last record that tls.Conn sends, because
-// http.Server.Shutdown could not close other connections meanwhile.
+// SetWriteDeadline implements net.Conn. It shortens the five-second deadline that tls.Conn sets for its last record, because
+// http.Server.Shutdown cannot close other connections in the meantime.
 func (t *transport) SetWriteDeadline(deadline time.Time) error {
 	if soon := time.Now().Add(closeTimeout); t.closing.Load() && deadline.After(soon) {
 		deadline = soon

@@ -20,7 +20,7 @@ func isHandshake(r *http.Request) bool {
 }
 
 // checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, it returns the status
-// and the reason for the rejection (RFC 6455, 4.2). The library makes fewer checks, and does not name the header in its reasons.
+// and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in its reasons.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {

@@ -19,7 +19,7 @@ type session struct {
 	first      *message // sent before any message is received, unless it is nil
 }
 
-// run echoes messages until the WebSocket has ended. It returns the limit that ended it, or "" if none did.
+// run echoes messages until the WebSocket has ended. It returns the limit that ended the WebSocket, or "" if no limit did.
 func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {

@@ -10,7 +10,7 @@ import (
 
 var errNotUTF8 = errors.New("a text message must be UTF-8")
 
-// utf8Reader fails as soon as the text cannot be valid UTF-8 (RFC 6455, 8.1).
+// utf8Reader fails as soon as the text can no longer be valid UTF-8 (RFC 6455, 8.1).
 type utf8Reader struct {
 	reader io.Reader
 	text   utf8Stream

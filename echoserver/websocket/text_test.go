@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestUTF8Stream splits each text into three parts, at all possible positions. They must be accepted if the whole text is valid UTF-8.
+// TestUTF8Stream splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
+// valid UTF-8.
 func TestUTF8Stream(t *testing.T) {
 	// the last valid character of each encoded length
 	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",

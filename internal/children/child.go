@@ -24,7 +24,8 @@ type Child struct {
 	Optional bool
 	// RunsPods is true if the object creates the Echo's pods.
 	RunsPods bool
-	// Recreate reports whether a differing object must be recreated instead of updated. It is nil if objects of this kind are always updated.
+	// Recreate reports whether an object that differs must be recreated instead of updated. It is nil if objects of this kind are always
+	// updated.
 	Recreate Recreate
 	// MergeLive completes the desired object with values from the live object. It is nil if there is nothing to complete.
 	MergeLive MergeLive

@@ -43,9 +43,9 @@ type Difference struct {
 	// Replace is true if the object must be recreated, because an update would not have the same effect. Examples are changes to the class of
 	// an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
-	// Renamed contains the fields of list items whose key another client edited, such as the number of a port. An item with another key then
-	// has the content of the operator's item. An apply would add the operator's item again, and the API server may reject the duplicate.
-	// Renamed also includes items that have the name of another desired item.
+	// Renamed contains the fields of list items whose key, such as a port number, another client edited. The content of the operator's item is
+	// then under a different key. An apply would add the operator's item again, and the API server may reject the duplicate. Renamed also
+	// includes items that have the name of another desired item.
 	Renamed *fieldpath.Set
 }
 
@@ -154,7 +154,7 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of list items in which another client edited the key. It omits fields that the operator owns, because an apply
+// renamed returns the fields of list items whose key another client edited. It omits fields that the operator owns, because an apply
 // removes them if they are no longer desired.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
@@ -169,8 +169,8 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether a list item is a desired item with a different key. The item has either the desired name, unlike the item with
-// the desired key, or the desired content, if no item has the desired key.
+// isRenamed reports whether a list item is a desired item with a different key. Such an item has either the desired name, if the item with
+// the desired key does not have it, or the desired content, if no item has the desired key.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
 	if !desired[:len(desired)-1].Equals(other[:last]) {

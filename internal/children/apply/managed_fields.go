@@ -17,7 +17,7 @@ func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// AppliedAt returns when the operator last changed an object, or the object's creation time if that is not known.
+// AppliedAt returns the time at which the operator last changed an object, or the object's creation time if that time is not known.
 func AppliedAt(object client.Object) time.Time {
 	for _, entry := range object.GetManagedFields() {
 		if IsOwn(entry) && entry.Time != nil {
@@ -49,7 +49,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fields, nil
 }
 
-// identity returns the fields that identify an object. No client owns these fields: apimachinery/pkg/util/managedfields.
+// identity returns the fields that identify an object. No client owns these fields (see apimachinery/pkg/util/managedfields).
 func identity() *fieldpath.Set {
 	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"),
