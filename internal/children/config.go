@@ -33,5 +33,5 @@ type TLSProfile struct {
 // Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
 type Served map[string]bool
 
-// Equal reports whether both values include the same kinds.
+// Equal reports whether two values include the same kinds.
 func (s Served) Equal(other Served) bool { return maps.Equal(s, other) }

@@ -1,3 +1,3 @@
-// Package commandline holds the code that the command lines of all programs share. The package handles --help and --version, prints errors,
-// and cleans values.
+// Package commandline holds the command-line code that all programs share. The package handles --help and --version, prints errors, and
+// cleans values.
 package commandline

@@ -17,7 +17,7 @@ import (
 type Additions struct {
 	// What completes the log message "The operator could not add ...".
 	What string
-	// Served holds the kinds in the objects' API that the cluster serves.
+	// Served holds the kinds that the cluster serves in the objects' API.
 	Served map[string]bool
 	// Objects returns the objects without owner references.
 	Objects func() ([]*unstructured.Unstructured, error)
@@ -30,7 +30,7 @@ type Additions struct {
 	Log     logr.Logger
 }
 
-// retries returns a backoff that outlasts the start of an API server.
+// retries returns a backoff that outlasts the startup of an API server.
 func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.

@@ -21,7 +21,7 @@ func DefaultTimes() Times { return Times{Period: time.Minute, Rest: 10 * time.Mi
 const (
 	// responses is the number of consecutive responses that must show the same change before a replica restarts.
 	responses = 2
-	// leaderResponses replaces responses for the leader, which waits longer so that another replica is ready to take over.
+	// leaderResponses is the same number for the leader, which waits longer so that another replica is ready to take over.
 	leaderResponses = 3
 )
 
@@ -43,7 +43,7 @@ type Changes struct {
 	Times
 	// Began is the time at which the process started.
 	Began time.Time
-	// Start holds the findings when the process started.
+	// Start holds the findings from when the process started.
 	Start Offer
 
 	seen  []string // the changes in the last response

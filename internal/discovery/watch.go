@@ -47,8 +47,8 @@ func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	return w.add(at, w.Leads(), now)
 }
 
-// required returns the kinds to include in the next query: the kinds that Echoes require. After a call to Miss, the query also includes all
-// kinds that are in use, until the cause is known.
+// required returns the kinds to include in the next query: the kinds that Echoes require. After a call to Miss, and as long as responses
+// show a change, the query also includes all kinds that are in use.
 func (w *Watch) required(ctx context.Context) []Kind {
 	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)

@@ -52,7 +52,7 @@ func completeEcho(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeGroups completes the last of the comma-separated groups of facts.
+// completeGroups completes the last group of facts in a comma-separated list.
 func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	all, _ := pathcheck.GroupNames()
 	given := typed[:strings.LastIndex(typed, ",")+1]

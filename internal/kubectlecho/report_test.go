@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// brokenReport returns the report of an Echo whose image does not exist.
+// brokenReport returns a report about an Echo whose image does not exist.
 func brokenReport() report {
 	hour := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second).UTC())
 	echo := v1.Echo{

@@ -198,7 +198,7 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
 }
 
-// portOf returns the number of the pod's port with a given name, to which the Service sends requests.
+// portOf returns the number of the pod's port that has the given name. The Service sends requests to this port.
 func portOf(pod *corev1.Pod, name string) (int32, error) {
 	for _, container := range pod.Spec.Containers {
 		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {

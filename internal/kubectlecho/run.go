@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-// errNo is the error of a command with a negative result, such as an Echo that is not Ready.
+// errNo is the error that a command returns for a negative result, such as an Echo that is not Ready.
 var errNo = errors.New("no")
 
 // Run runs the plugin with a command line. The first word is the path or name of the program. Run returns the exit code: 0 for yes, 1 for

@@ -36,7 +36,7 @@ func install(t *testing.T, name string) string {
 	return program
 }
 
-// TestRun_namesItsCommand checks that help, examples, errors and completions name the command that the user typed.
+// TestRun_namesItsCommand checks that help, examples, errors, and completions name the command that the user typed.
 func TestRun_namesItsCommand(t *testing.T) {
 	for program, command := range map[string]string{
 		install(t, "kubectl-echo_operator"): "kubectl echo-operator", // the name that krew gives the plugin

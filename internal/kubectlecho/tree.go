@@ -86,7 +86,8 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns the objects below an owner in the tree. Their lines begin with the given lines, which connect the objects above.
+// branches returns the objects below an owner in the tree. The lines of each object begin with the given lines, which belong to the levels
+// above.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

@@ -29,7 +29,7 @@ func ReturnAtRest(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if watch.begins(allocated()) {
-				runtime.GC() // pools keep their content for one garbage collection
+				runtime.GC() // pools keep their content through one garbage collection, and FreeOSMemory runs the next one
 				debug.FreeOSMemory()
 			}
 		}

@@ -60,7 +60,7 @@ func newEchoes(now func() time.Time) *Echoes {
 			Name:    prefix + "ready_duration_seconds",
 			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
-			// If a server requests a native histogram, its bucket boundaries are 10% apart.
+			// If a Prometheus server requests a native histogram, the bucket boundaries are 10% apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
 		described: descriptions{

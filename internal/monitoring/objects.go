@@ -29,7 +29,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 				"control-plane": "controller-manager"}},
 			"endpoints": []any{map[string]any{
 				"port": "https", "scheme": "https", "path": "/metrics",
-				// This is Prometheus' own token. The operator asks the API server what the token's owner may read.
+				// This is Prometheus's own token. The operator asks the API server what the token's owner may read.
 				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
 				// The certificate is self-signed, except on OpenShift.
 				"tlsConfig": map[string]any{"insecureSkipVerify": true},
@@ -39,7 +39,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	}, nil
 }
 
-// addRunbooks adds the address of its runbook to each alert.
+// addRunbooks adds to each alert the address of its runbook.
 func addRunbooks(value any) {
 	switch value := value.(type) {
 	case []any:

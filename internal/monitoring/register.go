@@ -11,7 +11,7 @@ import (
 // The names of the operator's own metrics start with prefix.
 const prefix = "echo_operator_"
 
-// Metrics are the operator's own metrics. The operator's libraries add metrics about reconciles, queues, requests and the process.
+// Metrics are the operator's own metrics. The operator's libraries add metrics about reconciles, queues, requests, and the process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions

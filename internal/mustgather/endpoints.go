@@ -43,7 +43,7 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 }
 
 // token returns the token to send to the operator. A person's token is never returned, because it may grant more rights than the operator
-// should have. A pod's token expires with the pod.
+// should have. A pod's token may be returned, because it expires with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {

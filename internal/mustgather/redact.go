@@ -23,7 +23,7 @@ const (
 //go:embed kept.yaml
 var keptFields []byte
 
-// redactor determines which fields may leave the cluster: only the fields that kept.yaml and the table of kinds list.
+// redactor determines which fields may leave the cluster: only the fields that are listed in kept.yaml or in the table of kinds.
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
@@ -115,7 +115,7 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret redacts a value, both here and in all texts. If the value is a map, the names of its fields are kept.
+// secret redacts a value, and records it so that it is also redacted in all texts. If the value is a map, the names of its fields are kept.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:

@@ -84,7 +84,7 @@ func TestEveryFileIsASample(t *testing.T) {
 	}
 }
 
-// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, Gateway or host name that the sample requires.
+// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, Gateway, or host name that the sample requires.
 func TestTitlesNameWhatMustExist(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)

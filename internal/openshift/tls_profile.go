@@ -26,7 +26,8 @@ type TLSProfile struct {
 	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the intermediate profile
 	// applies.
 	Found bool
-	// Refused is the reason why the operator cannot use the cluster's profile. It is empty if the cluster has none.
+	// Refused is the reason why the operator cannot use the cluster's profile. It is empty if the operator can use the profile, or if the
+	// cluster has no profile.
 	Refused string
 }
 

@@ -70,7 +70,8 @@ type Operator struct {
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Complete must have been called on the options. The context cancels only the discovery of the cluster's APIs.
+// New assembles the operator. Complete must have been called on the options. Canceling the context stops only the discovery of the
+// cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -160,8 +161,8 @@ func (o *Operator) Start(ctx context.Context) error {
 	}
 }
 
-// newScheme returns a scheme of the types that the operator reads and writes. All of Kubernetes' types would use a tenth of the operator's
-// memory.
+// newScheme returns a scheme with the types that the operator reads and writes. A scheme with all Kubernetes types would use a tenth of the
+// operator's memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(

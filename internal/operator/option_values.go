@@ -23,8 +23,8 @@ func (o *Options) clean() {
 	}
 }
 
-// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. A list of only separators may come from a
-// template without values. It is rejected, so that the operator does not watch all namespaces.
+// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. A list that contains only separators may come
+// from a template without values. Such a list is rejected, so that the operator does not watch all namespaces.
 func parseNamespaces(list string) ([]string, error) {
 	var namespaces []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -10,10 +10,11 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// spelling is an unusual text for the value of a setting. A spelling has the same meaning as another text, or is rejected with a reason.
+// spelling is an unusual way to write the value of a setting. A spelling has the same meaning as another text, or is rejected with a
+// reason.
 type spelling struct{ text, same, refused string }
 
-// spellings returns, for each flag, a usual value other than the default, and unusual texts for values.
+// spellings returns, for each flag, a usual value other than the default, and unusual spellings of values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling
@@ -83,7 +84,7 @@ func parseSpelling(flagName, variable, text string) (string, error) {
 		o.Log.Development, o.Log.NewEncoder != nil, stack, o.Log.TimeEncoder != nil), err
 }
 
-// TestSpellings checks that each unusual text for a setting's value is rejected or has the same meaning as the usual text.
+// TestSpellings checks that each unusual spelling of a setting's value is rejected or has the same meaning as the usual spelling.
 func TestSpellings(t *testing.T) {
 	o, flags, variables := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), map[string]string{}
 	o.AddFlags(flags, func(string) string { return "" })

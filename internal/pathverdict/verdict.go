@@ -17,13 +17,13 @@ const (
 	maxSize = 4000
 	// maxRead is the maximum size of a termination message that Decode reads, in bytes.
 	maxRead = 4096
-	// MaxName, MaxValue and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other texts.
+	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other texts.
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
-// Verdict contains no latencies, identifiers or addresses from DNS, so that two verdicts on the same path are equal.
+// Verdict contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the same path are equal.
 type Verdict struct {
-	// Problem is the reason why there are no facts: no Echo has responded.
+	// Problem is the reason why no Echo has responded. If Problem is set, there are no facts.
 	Problem string `json:"problem,omitempty"`
 	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS returned an error.
 	Silent Silence `json:"silent,omitempty"`
@@ -57,7 +57,7 @@ type Unmet struct {
 	Got  string `json:"got,omitempty"`
 }
 
-// DeadlinePassed is the reason why the run ended before all facts were tested.
+// DeadlinePassed is the value of Unfinished if the run did not examine everything before its deadline.
 const DeadlinePassed = "the deadline of the run has passed"
 
 // Encode returns a verdict as JSON of at most 4,000 bytes. To shorten it, Encode drops failed expectations from the end of the list.
@@ -78,7 +78,7 @@ var (
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 
-// Decode reads a verdict from a termination message. The error explains why it is invalid.
+// Decode reads a verdict from a termination message. If the verdict is invalid, the error explains why.
 func Decode(message string) (Verdict, error) {
 	var v Verdict
 	if len(message) > maxRead {

@@ -30,14 +30,14 @@ const (
 	CheckContainer = "check"
 
 	cronJobKind = "CronJob"
-	// maxCronJobName is the maximum length of a CronJob name. It leaves room for the suffixes in Job and pod names:
-	// k8s.io/kubernetes/pkg/apis/batch/validation.
+	// maxCronJobName is the maximum length of a CronJob name. It leaves room for the suffixes of Job and pod names
+	// (k8s.io/kubernetes/pkg/apis/batch/validation).
 	maxCronJobName = 52
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
-	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The deadline is not set on the Job,
-	// because the Job would then delete the pod and its verdict. The operator waits less time for a verdict, because the kubelet's message
-	// about ending a pod hides earlier messages.
+	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The Job has no deadline, because
+	// Kubernetes would delete the pod at that deadline, and the verdict with it. The operator stops waiting for a verdict earlier, because the
+	// kubelet's message about ending a pod hides earlier messages.
 	checkGraceSeconds = 120
 	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
 	// the CronJob was suspended or no controller was running.

@@ -57,8 +57,8 @@ func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 	}
 }
 
-// checkResources returns the resources for a run, which sends and receives up to 64 MiB. They include the Echo's CPU limit, because a quota
-// that requires a limit requires it for all pods.
+// checkResources returns the resources for a run, which sends and receives up to 64 MiB. The resources include the Echo's CPU limit,
+// because a quota for CPU limits requires every pod to set one.
 func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}

@@ -56,7 +56,7 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted covers fields in which bugs were found in the past.
+// TestEditsOfOthersThatAreReverted covers fields that were affected by bugs in the past.
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
@@ -226,7 +226,7 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer covers a class that cannot change while the Service remains a load balancer.
+// TestAnotherClassReplacesALoadBalancer covers the load balancer class, which cannot change while the Service remains a load balancer.
 func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
-// ProgressDeadline is how long a rollout may make no progress, or pods may be missing, before the Echo becomes degraded.
+// ProgressDeadline is how long a rollout may go without progress, or pods may be missing, before the Echo becomes degraded.
 const ProgressDeadline = 10 * time.Minute
 
 // deployment returns the Deployment that runs an Echo's pods. Old pods stop only after new ones are ready, so that no requests are lost.

@@ -54,8 +54,8 @@ func TestDeploymentReplicas(t *testing.T) {
 	}
 }
 
-// TestTheSelectorOfADeploymentNeverChanges compares the selectors for Echoes that differ in all fields. The API server rejects changes to a
-// selector.
+// TestTheSelectorOfADeploymentNeverChanges compares the Deployment selectors of two Echoes that differ in all fields. The API server
+// rejects changes to a selector.
 func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
 	g := NewWithT(t)
 	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", support.EveryField))

@@ -75,7 +75,7 @@ func isIdentity(l leaf) bool {
 		l.key == "namespace")
 }
 
-// leaf is a value in a tree that is neither a map nor a list.
+// leaf is a value, other than a map or a list, in a tree.
 type leaf struct {
 	parent any // the map or list that contains the leaf
 	key    any

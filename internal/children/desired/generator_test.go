@@ -29,7 +29,7 @@ func (g generator) maybe(set func()) {
 	}
 }
 
-// text returns a string of characters that are special in JSON, YAML or Kubernetes. The string is sometimes empty.
+// text returns a string of characters that are special in JSON, YAML, or Kubernetes. The string is sometimes empty.
 func (g generator) text() string {
 	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]

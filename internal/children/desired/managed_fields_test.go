@@ -69,8 +69,8 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that apply alone removes an item that is no longer desired, without
-// additional requests.
+// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that an item that is no longer desired does not count as renamed, because
+// apply removes it without additional requests.
 func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })

@@ -58,7 +58,8 @@ func PodMonitor(echo *v1.Echo) children.Child {
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other
 // clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because
-// a selector with an extra label selects nothing. The operator does not know the schema, which depends on the cluster.
+// a selector with an extra label selects nothing. It uses no schema, because the schema depends on the cluster and the operator does not
+// know it.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {

@@ -27,7 +27,7 @@ func standard(t *testing.T, name string) policy.PodSecurity {
 	return security
 }
 
-// podSecurityCases returns changes to an Echo, and for each change the strictest standard that the pods meet after it.
+// podSecurityCases returns changes to an Echo and, for each change, the strictest standard that the changed pods meet.
 func podSecurityCases() map[string]struct {
 	change func(*v1.EchoSpec)
 	meets  string

@@ -131,8 +131,8 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns those children of an Echo for which the cluster serves the kind. An error means that the operator has a defect, because the
-// children of every valid Echo can be built.
+// Of returns an Echo's children of the kinds that the cluster serves. An error means that the operator has a defect, because the children
+// of every valid Echo can be built.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))

@@ -130,7 +130,8 @@ func TestTable_rows(t *testing.T) {
 	}
 }
 
-// TestTable_everyField checks that support.EveryField has a child of each kind. Most tests rely on that to cover all kinds.
+// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this Echo to cover all
+// kinds.
 func TestTable_everyField(t *testing.T) {
 	all, err := Of(support.Echo("ns", "x", support.EveryField), children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -144,8 +145,8 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that the operator does not create an Ingress in a dry run before replacing it. The API
-// server could reject the copy with a different name, because the existing Ingress has the same host.
+// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that the operator tries only the replacement of a Service in a dry run. The dry run
+// creates a copy with a different name. The API server could reject the copy of an Ingress, because the existing Ingress has the same host.
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)

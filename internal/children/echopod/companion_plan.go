@@ -92,12 +92,12 @@ func wantsCompanion(pod *corev1.Pod) bool {
 }
 
 // allowsCompanion reports whether companions of an Echo may be created and replaced. The Echo must have the finalizer, so that its deletion
-// waits for the companions. The Echo must also be allowed and not paused.
+// waits for the companions. The policy must allow the Echo, and the Echo must not be paused.
 func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
-// AcceptsPods reports whether the scheduler may place pods on a node. A nil node does not exist.
+// AcceptsPods reports whether the scheduler may place pods on a node. The node is nil if it does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
 // others returns the companions that do not have the given name and are not being deleted.

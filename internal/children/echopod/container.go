@@ -16,12 +16,12 @@ const (
 	// ContainerName is the name of the container in every pod of an Echo.
 	ContainerName = "echo"
 
-	// preStopSeconds delays the termination of a container that does not drain its connections. Meanwhile, its address is removed from the
-	// endpoints.
+	// preStopSeconds delays the termination of a container that does not drain its connections. Meanwhile, Kubernetes removes the pod's
+	// address from the endpoints.
 	preStopSeconds = 5
 
-	// readinessPeriodSeconds limits how long a running pod is not ready. The first probe often happens before the server listens, and the next
-	// probe follows one period later.
+	// readinessPeriodSeconds is short, so that a pod becomes ready soon after its server starts. The first probe often happens before the
+	// server listens, and the next probe follows one period later.
 	readinessPeriodSeconds = 1
 	// readinessFailures keeps a pod ready if its node pauses for up to six seconds.
 	readinessFailures = 6

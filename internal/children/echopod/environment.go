@@ -67,7 +67,7 @@ func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 }
 
 // givenVariable converts a variable in spec.env to an apply configuration. Like the API server, it adds the API version to a field
-// reference, because field references are set as a whole.
+// reference, because the operator compares a field reference as a whole.
 func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
 	configuration := children.AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
 	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {

@@ -23,8 +23,8 @@ func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
 }
 
-// SplitPods splits the pods that have an Echo's InstanceLabels into the pods of its Deployment and its companions. A result without pods is
-// an empty slice, not nil.
+// SplitPods splits the pods that have an Echo's InstanceLabels into the Deployment's pods and the companions. A result without pods is an
+// empty slice, not nil.
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	own, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range all {

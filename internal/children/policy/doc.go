@@ -1,3 +1,3 @@
-// Package policy determines which specs the operator rejects: specs with conflicting fields, or with more replicas, checks or privileges
-// than an administrator allows.
+// Package policy determines which specs the operator rejects: specs with conflicting fields, and specs that exceed an administrator's
+// limits for replicas, checks, and privileges.
 package policy

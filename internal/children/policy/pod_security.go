@@ -18,7 +18,7 @@ type PodSecurity struct {
 	evaluator policy.Evaluator // nil if all pods are allowed
 }
 
-// NewPodSecurity returns the latest version of a Pod Security Standard: privileged, baseline or restricted.
+// NewPodSecurity returns the latest version of a Pod Security Standard: privileged, baseline, or restricted.
 func NewPodSecurity(standard string) (PodSecurity, error) {
 	level, err := api.ParseLevel(standard)
 	if err != nil {

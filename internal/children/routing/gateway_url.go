@@ -60,8 +60,8 @@ func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) st
 	return ""
 }
 
-// admits reports whether a listener can admit an HTTPRoute, given whether the HTTPRoute is in the Gateway's namespace. A selector counts as
-// a match, because the operator does not know which namespaces it selects.
+// admits reports whether a listener can admit an HTTPRoute, given whether the HTTPRoute is in the Gateway's namespace. A namespace selector
+// counts as a match, because the operator does not know which namespaces match it.
 func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 	if allowed == nil {
 		return sameNamespace
@@ -151,7 +151,7 @@ func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gate
 	return ""
 }
 
-// matchesAny reports whether any of a list of host names matches a name. An empty list matches all names.
+// matchesAny reports whether any host name in a list matches a name. An empty list matches all names.
 func matchesAny(names []string, name string) bool {
 	for _, each := range names {
 		if matchesHost(each, name) {

@@ -56,7 +56,8 @@ func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRo
 // serviceURL returns the URL of a Service at a host name or an IP address.
 func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
 
-// hostURL returns the URL for a port at a host name or an IP address. The scheme is http or https, and the URL omits its default port.
+// hostURL returns the URL for a port at a host name or an IP address. The scheme is http or https, and the URL omits the scheme's default
+// port.
 func hostURL(scheme, host string, port int32) string {
 	usual := map[string]int32{"http": 80, "https": 443}
 	if port != usual[scheme] {

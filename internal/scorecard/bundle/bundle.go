@@ -127,11 +127,11 @@ func (s Schema) At(path string) (Schema, bool) {
 	return s, true
 }
 
-// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the only object to which the permission
-// applies, or empty for all objects.
+// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the name of the only object to which
+// the permission applies, or empty for all objects.
 type Permission struct{ Group, Resource, Verb, Name string }
 
-// String returns the verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
+// String returns the verb, resource, group, and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
 func (p Permission) String() string {
 	text := strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
 	if p.Name != "" {

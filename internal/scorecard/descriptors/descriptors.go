@@ -69,7 +69,7 @@ func (p part) check(d bundle.Descriptor) []string {
 	return problems
 }
 
-// checkWidget returns why the console does not show a field with an x-descriptor, or "" if it does.
+// checkWidget returns the reason why the console does not support an x-descriptor for a field, or "" if the console supports it.
 func (p part) checkWidget(x string, field bundle.Schema) string {
 	w, argument, ok := find(p.widgets, x)
 	switch {

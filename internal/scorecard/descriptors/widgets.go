@@ -35,7 +35,7 @@ func find(widgets []widget, x string) (widget, string, bool) {
 	return widget{}, "", false
 }
 
-// specWidgets returns the widgets with which the console shows fields of the spec, in its form and on an object's page.
+// specWidgets returns the widgets for fields of the spec in the console's form and on an object's page.
 func specWidgets() []widget {
 	text, object := []string{"string"}, []string{"object"}
 	return []widget{
@@ -61,7 +61,7 @@ func specWidgets() []widget {
 	}
 }
 
-// statusWidgets returns the widgets with which the console shows fields of the status on an object's page.
+// statusWidgets returns the widgets for fields of the status on an object's page.
 func statusWidgets() []widget {
 	text := []string{"string"}
 	return []widget{
