@@ -54,7 +54,8 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreNotValid checks that an invalid setting does not print the usage, which would hide the message in a pod's log.
+// TestSettingsThatAreNotValid checks that the program does not print its usage for an invalid setting, because the usage would hide the
+// message in a pod's log.
 func TestSettingsThatAreNotValid(t *testing.T) {
 	for line, message := range map[string]string{
 		"":                                       "no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image",
@@ -134,7 +135,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 }
 
 // TestLargeModulesAreNotLinked checks that the program links neither the API server's expression library and metrics nor packages that only
-// the kubectl plugin needs. They would make the program larger and its start slower.
+// the kubectl plugin needs. These packages would make the program larger and its start slower.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// checkAddresses returns an error that names the flag if an address is not valid.
+// checkAddresses checks that all addresses are valid. Its error names the flag with the invalid address.
 func (o *Options) checkAddresses() error {
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-// restricted tests the pods of the operator and of an Echo with defaults. These pods must comply with the restricted Pod Security Standard,
-// OpenShift's additional requirements, and best practices.
+// restricted tests the operator's pods, and the pods of an Echo with default settings. These pods must comply with the restricted Pod
+// Security Standard, OpenShift's additional requirements, and best practices.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 	return problems, nil
 }
 
-// podsOfAnEcho creates an Echo with defaults and one replica, returns the Echo's pods, and deletes the Echo.
+// podsOfAnEcho creates an Echo with one replica and otherwise default settings, returns the Echo's pods, and deletes the Echo.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
 	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: new(int32(1))}}
 	if err := c.Create(ctx, echo); err != nil {

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestUnknownTestsAreTold checks that the error for an unknown test, such as a typo in a scorecard configuration, lists the known tests.
+// TestUnknownTestsAreTold checks that the error for an unknown test name, such as a typo in a scorecard configuration, lists the known
+// tests.
 func TestUnknownTestsAreTold(t *testing.T) {
 	for _, name := range []string{"", "Examples", "example"} {
 		problems, err := newWorld(t).run(t.Context(), name, ownBundle(t))

@@ -23,7 +23,7 @@ type Failure struct {
 	Err error
 	// Reason is the reason that the conditions report, or nil if the status does not change.
 	Reason v1.Reason
-	// Transient is true if the failure might go away without an action on this Echo.
+	// Transient is true if the failure might go away without a change to this Echo.
 	Transient bool
 	// Tolerated is true if the failure is transient and has not lasted long. The status does not change for a tolerated failure.
 	Tolerated bool
@@ -73,8 +73,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns the error that will be retried first, given the errors from independent parts of a reconcile. No part then has to
-// wait for another part. RetriedFirst ignores nil errors.
+// RetriedFirst returns the error with the earliest retry, given the errors from independent parts of a reconcile. This way, no part waits
+// for another part's later retry. RetriedFirst ignores nil errors.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -83,7 +83,7 @@ func RetriedFirst(errs []error) error {
 	return slices.MinFunc(errs, func(a, b error) int { return cmp.Compare(Classify(a).urgency(), Classify(b).urgency()) })
 }
 
-// urgency is lower for failures that are retried earlier.
+// urgency returns a rank: the failure with the lowest rank is retried first.
 func (f *Failure) urgency() int {
 	switch {
 	case f.NoRetry:
@@ -97,7 +97,7 @@ func (f *Failure) urgency() int {
 
 // forbidden returns the failure for a 403 response. Only the API server's message distinguishes the causes of a 403 response.
 func forbidden(err error) *Failure {
-	// This message occurs only for the kinds of routes. The watches of these kinds report when the definition is gone.
+	// This message occurs only for route kinds. The watches of these kinds report when the definition is gone.
 	if strings.Contains(err.Error(), "while custom resource definition is terminating") {
 		return &Failure{Err: err, RetryAfter: definitionRetry}
 	}

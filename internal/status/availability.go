@@ -65,7 +65,7 @@ func (a availability) counts(hasCause bool) string {
 	}
 }
 
-// isStuck reports whether pods have been missing for longer than the deadline although nothing is being rolled out.
+// isStuck reports whether pods have been missing for longer than the deadline and no change is being rolled out.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
 // rollout returns a sentence that describes the progress of a rollout.
@@ -109,8 +109,8 @@ func (a availability) phase(why causes) string {
 	}
 }
 
-// readiness returns the Ready condition, and the reason for the event that reports this condition. A cause changes the reason why an Echo
-// is not ready, but does not hide whether a change is being rolled out.
+// readiness returns the Ready condition, and the reason for the event that reports this condition. A cause determines the reason, but the
+// Progressing condition still shows whether a change is being rolled out.
 func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
 	switch {
 	case a.ready && a.want == 0:
@@ -142,7 +142,7 @@ func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
 	}
 }
 
-// degradation returns the Degraded condition. The condition reports that the deadline has passed even if there is a cause.
+// degradation returns the Degraded condition. An exceeded deadline takes precedence over a cause.
 func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
 	switch {
 	case a.isStuck():
@@ -225,7 +225,8 @@ func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	return max(desired.ProgressDeadline-now.Sub(since), 0)
 }
 
-// missingSince returns the time at which pods last went missing or a change began, or the zero time if the Echo is ready.
+// missingSince returns the time at which pods last went missing or a rollout last began or ended, whichever is later. The time is zero if
+// the Echo is ready.
 func missingSince(status *v1.EchoStatus) time.Time {
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
 	progressing := meta.FindStatusCondition(status.Conditions, v1.ConditionProgressing)

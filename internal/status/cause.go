@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An eviction long ago does not explain
-// missing pods, but a series of pods that fail immediately does.
+// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An old eviction does not explain missing
+// pods, but a series of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
 // cause explains why pods are missing, and what to do about it. The zero value means that the cause is unknown.
@@ -41,7 +41,7 @@ func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	return c
 }
 
-// causeOf returns why pods are missing: the rollout is paused, none can be created, or the newest pod that is not ready shows a cause.
+// causeOf returns why pods are missing: the rollout is paused, no pods can be created, or a pod shows a cause. The newest such pod counts.
 func causeOf(seen Observation) cause {
 	if c := cmp.Or(pauseCause(seen.Deployment), creationCause(seen.Deployment)); c != (cause{}) {
 		return c

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// podWith returns a pod with a status in YAML.
+// podWith returns a pod with the given status, which is in YAML.
 func podWith(t *testing.T, name, status string) corev1.Pod {
 	t.Helper()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -28,10 +28,10 @@ func containerWaits(reason, message string) string {
 		`"}}}]}`
 }
 
-// whole formats a problem as flat does.
+// whole returns a problem with the given text, in the form in which flat returns it.
 func whole(text string) message.Problem { return message.Problem{Text: text} }
 
-// flat combines the problem of a cause into one text.
+// flat combines the parts of a cause's problem into one text.
 func flat(c cause) cause {
 	c.problem = whole(c.problem.String())
 	return c

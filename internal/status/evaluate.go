@@ -22,7 +22,7 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report about a reconcile of an Echo. If the reconcile succeeded, failure is nil. A silent failure leaves the status
+// Evaluate returns the report on a reconcile of an Echo. If the reconcile succeeded, failure is nil. A silent failure leaves the status
 // unchanged and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
@@ -62,8 +62,8 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 	return 0
 }
 
-// EvaluateDeletion returns the report about a reconcile of an Echo that is being deleted. If the reconcile succeeded, failure is nil. A
-// silent failure leaves the status unchanged and reports no transitions.
+// EvaluateDeletion returns the report on a reconcile of an Echo that is being deleted. If the reconcile succeeded, failure is nil. A silent
+// failure leaves the status unchanged and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}

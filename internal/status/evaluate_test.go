@@ -26,7 +26,7 @@ const (
 	other = v1.NormalReason("Other")
 )
 
-// seenDeployment returns a Deployment that its controller has observed. The counts are the numbers of replicas, updated replicas and
+// seenDeployment returns a Deployment that its controller has observed. The counts are the numbers of replicas, updated replicas, and
 // available replicas.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
@@ -263,7 +263,7 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
-// TestURLsAreThoseOfWhatIsApplied checks that a spec that is not applied does not change the URLs in the status.
+// TestURLsAreThoseOfWhatIsApplied checks that the URLs in the status never come from an unapplied spec.
 func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}

@@ -101,9 +101,8 @@ func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition
 }
 
 // isNews reports whether an event is due for a verdict, given the previous conditions. An event is due if the Echo becomes ready, stops
-// being ready, or is not ready for a new reason that requires action or is final. An event is also due if the reason makes the Echo
-// degraded only now, because the first message may have been about a temporary failure, such as a slow read of a Secret that does not
-// exist.
+// being ready, or is not ready for a new reason that requires action or is final. An event is also due if the same reason later makes the
+// Echo degraded, because the first event may have reported a temporary failure, such as a slow read of a Secret that does not exist.
 func (v verdict) isNews(before []metav1.Condition) bool {
 	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
 	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
@@ -139,7 +138,7 @@ func changed(c Change) []Transition {
 	return news
 }
 
-// EchoNotFound returns the transition for a pod if the Echo in the pod's companion label does not exist.
+// EchoNotFound returns the transition for a pod whose companion label names a nonexistent Echo.
 func EchoNotFound(echo string) Transition {
 	return Transition{Reason: v1.EventEchoNotFound, Action: actionCreateCompanion, Note: fmt.Sprintf(
 		"Echo %q does not exist in this namespace. Create it, or correct the label %s. The companion is then created automatically.", echo,

@@ -21,7 +21,7 @@ import (
 )
 
 func TestTransitions(t *testing.T) {
-	// status returns the verdict of a reconcile. A nil verdict means that there was no earlier reconcile.
+	// status returns the verdict on a reconcile. A nil verdict means that there was no earlier reconcile.
 	status := func(ready metav1.ConditionStatus, reason v1.Reason, event v1.Reason) *verdict {
 		return &verdict{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
 			event: event, final: reason == v1.ReasonDeleting}

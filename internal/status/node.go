@@ -25,7 +25,7 @@ const (
 	nodeNotReady      = "NotReady"
 )
 
-// NodeProblem is a problem with a node: its name, and a sentence.
+// NodeProblem is a problem with a node: the name of the problem, and a sentence about it.
 type NodeProblem struct{ Name, Text string }
 
 // Node is a node that runs an Echo's pods.
@@ -71,7 +71,7 @@ func conditionProblem(c corev1.NodeCondition) string {
 	return ""
 }
 
-// explainsPods reports whether a node's problems explain why a pod on it is not ready.
+// explainsPods reports whether a node's problems explain why a pod on the node is not ready.
 func explainsPods(problems []NodeProblem) bool {
 	return slices.ContainsFunc(problems, func(p NodeProblem) bool { return p.Name != nodeUnschedulable })
 }
@@ -94,8 +94,8 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems, or nil. The result includes at most the first maxNodes nodes with problems, in
-// alphabetical order.
+// nodeProblems returns the names of each node's problems, or nil if all nodes are healthy. The result includes at most the first maxNodes
+// nodes with problems, in alphabetical order.
 func nodeProblems(nodes map[string]Node) map[string][]string {
 	var named map[string][]string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {

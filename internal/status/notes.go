@@ -31,7 +31,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
 }
 
-// policyNote names the traffic sources in an Echo's spec that the NetworkPolicy blocks, and says what to change.
+// policyNote names the traffic sources that an Echo's spec enables but its NetworkPolicy blocks, and says what to change.
 func policyNote(echo *v1.Echo) string {
 	dropped := desired.DroppedTraffic(echo)
 	if len(dropped) == 0 {

@@ -105,8 +105,9 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether a failure may resolve itself without an edit. For example, a registry or a webhook is unreachable or too
-// busy, or a new namespace is not fully set up yet. Only the wording of a message from the kubelet or the API server reveals this.
+// isTemporary reports whether a failure may resolve itself without a change to the Echo. For example, a registry or a webhook is
+// unreachable or too busy, or a new namespace is not fully set up yet. Only the wording of a message from the kubelet or the API server
+// reveals this.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
@@ -117,7 +118,7 @@ func isTemporary(words string) bool {
 }
 
 // lacksNode reports whether no node fits a pod, according to a message from the scheduler (k8s.io/kubernetes/pkg/scheduler). It returns
-// false if the fitting nodes are full, cordoned, or not ready.
+// false if suitable nodes exist but are full, cordoned, or not ready.
 func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(said, words) })
@@ -140,8 +141,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	return c
 }
 
-// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string for other reasons.
-// The echo server's message names the Secret.
+// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if the server
+// terminated for another reason. The echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
 	secret := echopod.TLSSecret(pod)
 	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {

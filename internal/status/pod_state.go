@@ -28,13 +28,13 @@ type PodSummary struct {
 	Name string
 	// Node is the name of the pod's node, and is empty until the pod is scheduled.
 	Node string
-	// State is a result of PodState.
+	// State is the pod's state, as PodState returns it.
 	State string
 	// Companion is true if the pod is a companion.
 	Companion bool
 }
 
-// SummarizePod returns the Echo that a pod belongs to and a summary of the pod, or false if the pod belongs to no Echo.
+// SummarizePod returns a pod's Echo and a summary of the pod, or false if the pod belongs to no Echo.
 func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
 	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
 	companion := echopod.IsCompanion(pod)
@@ -44,7 +44,7 @@ func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
 	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: PodState(pod), Companion: companion}, true
 }
 
-// PodState returns the state of a pod: Ready, NotReady, Pending, Failed or Terminating.
+// PodState returns the state of a pod: Ready, NotReady, Pending, Failed, or Terminating.
 func PodState(pod *corev1.Pod) string {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():

@@ -19,7 +19,7 @@ import (
 
 const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`
 
-// companionOf returns a pod's companion in the form in which the API server would return it.
+// companionOf returns a pod's companion as the API server would return it.
 func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)

@@ -116,7 +116,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	return next
 }
 
-// conditionsOf returns the conditions that controllers report in a route or a policy for a Gateway of the Echo.
+// conditionsOf returns the conditions that controllers report, in a route or a policy, for one of the Echo's Gateways.
 func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	switch object := object.(type) {
 	case *gatewayv1.HTTPRoute:

@@ -21,7 +21,7 @@ const (
 	refusalRetry = 2 * time.Second
 )
 
-// stalls states when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
+// stalls specifies when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
 type stalls int
 
 const (
@@ -63,7 +63,7 @@ func (c cause) stalls() stalls {
 	return stallsBy(c.reason)
 }
 
-// IsRefused reports whether the API server rejects one of the reconcile's requests until a user acts.
+// IsRefused reports whether the API server keeps rejecting one of the reconcile's requests until a user acts.
 func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLater }
 
 // isRefusal reports whether the API server rejected a request because of its content and would reject the same request again.
@@ -102,8 +102,8 @@ func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration 
 	return LookPeriod
 }
 
-// degradedFor returns how long the Degraded condition has been True. A rejection has lasted equally long, unless the Echo was degraded
-// before.
+// degradedFor returns how long the Degraded condition has been True. A rejection has lasted just as long, unless the Echo was already
+// degraded before the rejection.
 func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	if degraded == nil || degraded.Status != metav1.ConditionTrue {

@@ -60,7 +60,7 @@ func stallRows() map[v1.Reason]stallRow {
 		v1.ReasonContainerNotStarted:      waits,
 		v1.ReasonPodsCrashing:             waits,
 		v1.ReasonPodFailed:                waits,
-		v1.ReasonGatewayAPIMissing:        ready, // only its pods determine whether an Echo is ready
+		v1.ReasonGatewayAPIMissing:        ready, // an Echo's readiness depends only on its pods
 		v1.ReasonRouteNotAccepted:         ready,
 		v1.ReasonAsExpected:               ready,
 		v1.ReasonInvalidSpec:              atOnce,

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// measure returns the complete status except the phase and the conditions. Fields that the reconcile did not observe keep their values. The
-// external URL also keeps its value until the spec is applied.
+// measure returns the status except for the phase, the message, and the conditions. Fields that the reconcile did not observe keep their
+// values. The external URL also keeps its value until the spec is applied.
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation

@@ -41,8 +41,8 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestStatusesAreStored compares the Echoes from the cases of TestStatus, as well as deleted Echoes, with the files in testdata. Tests in
-// other modules read these files. UPDATE=1 rewrites the files.
+// TestStatusesAreStored compares the Echoes from the cases of TestStatus, as well as deleted Echoes, with a file in testdata. Tests in
+// other modules read this file. UPDATE=1 rewrites the file.
 func TestStatusesAreStored(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// verdict is the outcome of a reconcile: the conditions, the phase and the message.
+// verdict is the outcome of a reconcile: the conditions, the phase, and the message.
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
@@ -154,8 +154,8 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	return v
 }
 
-// pausedVerdict returns the verdict on a paused Echo. The operator does not change the Echo's objects, and compares each object with its
-// own spec.
+// pausedVerdict returns the verdict on a paused Echo. The operator does not change the Echo's objects, so the verdict compares the pods
+// with the Deployment's spec, not with the Echo's spec.
 func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
 	const paused, advice = "The Echo is paused: changes are not applied.", "Set spec.paused to false to apply them."
 	v := verdict{

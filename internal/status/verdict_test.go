@@ -138,8 +138,8 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
-// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo with changed replicas is ready when all pods of its unchanged
-// Deployment are ready.
+// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
+// unchanged Deployment are ready.
 func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, deployed int32

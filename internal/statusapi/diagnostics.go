@@ -71,7 +71,7 @@ func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			switch name := controllerOf(metric); family.GetName() {
-			case "controller_runtime_max_concurrent_reconciles": // lists all controllers; an unused queue has no depth
+			case "controller_runtime_max_concurrent_reconciles": // this metric lists all controllers; an unused queue has no depth metric
 				depths[name] += 0
 			case "workqueue_depth":
 				depths[name] += int(metric.GetGauge().GetValue())

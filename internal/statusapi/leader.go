@@ -37,7 +37,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	return podOf(*lease.Spec.HolderIdentity), nil
 }
 
-// podOf returns the pod's name from a holder's identity, which ends with a unique suffix.
+// podOf returns the pod's name from the identity of a lease holder, without the unique suffix.
 func podOf(holder string) string {
 	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
 		return holder[:i]

@@ -10,8 +10,8 @@ import (
 // logPeriod is the minimum time between two lines of a sampled log.
 const logPeriod = time.Second
 
-// sampledLog writes at most one line per period. The line includes the number of lines that were dropped before it. It is safe for
-// concurrent use.
+// sampledLog writes at most one line per period. The line includes the number of lines that were dropped before it. A sampledLog is safe
+// for concurrent use.
 type sampledLog struct {
 	log logr.Logger
 

@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/history"
 )
 
-// store is a reader that holds Echoes, pods and a lease. Its errors depend on the Go type of the object to read.
+// store is a reader that holds Echoes, pods, and a lease. Its errors depend on the Go type of the object to read.
 type store struct {
 	echoes []v1.Echo
 	pods   []corev1.Pod

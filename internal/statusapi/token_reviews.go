@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// reviewsPerSecond, reviewBurst and reviewsAtOnce limit the reviews of unknown tokens, because any client can make up tokens.
+	// reviewsPerSecond, reviewBurst, and reviewsAtOnce limit the reviews of unknown tokens, because any client can make up tokens.
 	reviewsPerSecond = 20
 	reviewBurst      = 40
 	reviewsAtOnce    = 10

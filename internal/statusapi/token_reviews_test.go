@@ -46,7 +46,7 @@ func (r *reviewer) Create(_ context.Context, review *authenticationv1.TokenRevie
 	return reviewed, nil
 }
 
-// flood authenticates many made-up tokens, and returns how many were rejected without a review.
+// flood tries to authenticate many made-up tokens, and returns how many were rejected without a review.
 func flood(t *testing.T, tokens *tokenReviews, round string) int {
 	t.Helper()
 	refused := 0

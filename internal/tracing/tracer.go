@@ -78,7 +78,7 @@ func describe(version string) (*resource.Resource, error) {
 	return about, nil
 }
 
-// Close sends the remaining spans within a timeout. No spans are sent afterwards.
+// Close sends the remaining spans within a timeout. No spans are sent afterward.
 func (t Tracer) Close(timeout time.Duration) {
 	if t.provider == nil {
 		return

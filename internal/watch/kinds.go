@@ -41,7 +41,7 @@ func KindNames(separator string) string {
 	return strings.Join(all, separator)
 }
 
-// kindOf returns the kind that the arguments name, or an error unless they name exactly one.
+// kindOf returns the kind that the arguments name, or an error if they do not name exactly one kind.
 func kindOf(arguments []string) (kind, error) {
 	for _, k := range kinds() {
 		if len(arguments) == 1 && arguments[0] == k.name {

@@ -46,7 +46,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 	return nil
 }
 
-// newInformer returns an informer of the objects that the options select. After an interruption, the informer lists the objects again and
+// newInformer returns an informer for the objects that the options select. After an interruption, the informer lists the objects again and
 // reports only the differences.
 func newInformer(client dynamic.Interface, options Options, p *printer) (cache.SharedIndexInformer, error) {
 	source := cache.ToListWatcherWithWatchListSemantics(listWatch(client, options, p), client)
@@ -67,8 +67,8 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 	return informer, err
 }
 
-// isNews reports whether an error that ends listing or watching must be printed. The connection has already printed errors about missing
-// responses. It is normal for a watch to become too old, or for the server to end a watch.
+// isNews reports whether an error that ends a list or watch request must be printed. The connection has already printed errors about
+// missing responses. It is normal for a watch to become too old, or for the server to end a watch.
 func isNews(err error) bool {
 	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
 		io.ErrUnexpectedEOF)

@@ -63,7 +63,7 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report about a reconcile of an Echo's checks.
+// Evaluate returns the report on a reconcile of an Echo's checks.
 func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 	report := Report{Status: *echo.Status.DeepCopy()}
 	report.Status.Checks = nil
@@ -118,7 +118,7 @@ func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
-// pathsHealthy returns the condition for an Echo's checks, or nil.
+// pathsHealthy returns the condition for an Echo's checks, or nil if there are no checks.
 func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
 	if len(checks) == 0 {
 		return nil

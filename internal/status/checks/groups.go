@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// ValidateGroups returns an *InvalidSpecError if a check has a group that pathcheck does not know. The schema accepts any name, so that an
-// Echo with a newer group can exist in a cluster with an older operator.
+// ValidateGroups returns an *InvalidSpecError if a check names a group that pathcheck does not know. The schema accepts any name, so that
+// an Echo with a newer group can exist in a cluster with an older operator.
 func ValidateGroups(check *v1.EchoCheck) error {
 	known := knownGroups()
 	for _, name := range check.Groups {

@@ -93,7 +93,7 @@ func TestRuns_Lacks(t *testing.T) {
 	}
 }
 
-// TestEvaluate_blocked checks that the result of a check is replaced if a run is rejected, and that the operator waits for the next run.
+// TestEvaluate_blocked checks that a rejected run changes the result of a check to Unknown, and that the operator waits for the next run.
 func TestEvaluate_blocked(t *testing.T) {
 	g := NewWithT(t)
 	passed := v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}

@@ -6,7 +6,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestEvaluate_keepsStatusOfOtherChecks checks that a reconcile that adds a new check to the status leaves the other checks unchanged.
+// TestEvaluate_keepsStatusOfOtherChecks checks that adding a check to the status leaves the other checks unchanged.
 func TestEvaluate_keepsStatusOfOtherChecks(t *testing.T) {
 	was := v1.EchoCheckStatus{Result: v1.CheckUnknown, Message: "The last run gave no result: it ended."}
 	echo := checkedEcho(was, func(e *v1.Echo) { e.Spec.Checks = append(e.Spec.Checks, v1.EchoCheck{Name: "new"}) })

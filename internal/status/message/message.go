@@ -74,7 +74,7 @@ func Short(limit int, p Problem, others ...string) string {
 	}
 }
 
-// Join joins the texts that are not empty with spaces.
+// Join joins the nonempty texts with spaces.
 func Join(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" }), " ")
 }
@@ -82,7 +82,7 @@ func Join(texts ...string) string {
 // Quote returns text from another component in quotation marks, without characters that would have to be escaped.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a string on one line, without double quotation marks, backslashes or a final period. Invisible characters, such as
+// plain returns a string as one line, without double quotation marks, backslashes, or a final period. Invisible characters, such as
 // characters that change the direction of text, are removed. With these characters, a container or a Gateway could make a message look like
 // another message.
 func plain(text string) string {
@@ -113,7 +113,7 @@ func Sentence(text string) string {
 	return Capital(text) + "."
 }
 
-// trimmed returns a string without trailing periods and whitespace.
+// trimmed returns a string without trailing periods or whitespace.
 func trimmed(text string) string { return strings.TrimRight(text, ". \n") }
 
 // Capital returns a string with its first letter capitalized.

@@ -33,7 +33,7 @@ func Of(err error) message.Problem {
 	}
 }
 
-// retried is the advice for an error that may resolve itself without an edit.
+// retried is the advice for an error that may resolve itself without a change to the Echo.
 const retried = "The operator retries automatically."
 
 // ofRequest returns the problem for a failed request on a child.
@@ -80,8 +80,8 @@ func fieldErrors(status apierrors.APIStatus, words string) string {
 	return cmp.Or(strings.Join(all, "; "), words)
 }
 
-// groupOf returns the path and the type of the spec field group that determines the children of a kind. The type is nil if the spec has no
-// group for the kind.
+// groupOf returns the path and the type of the group of spec fields that determines the children of a kind. The type is nil if the spec has
+// no group for the kind.
 func groupOf(kind string) (path string, group reflect.Type) {
 	switch kind {
 	case "Deployment":
@@ -151,7 +151,7 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	return nil
 }
 
-// fieldOf returns the name of the field in a group that determines a field of a child. It is the last name in the path that also occurs in
+// fieldOf returns the name of the group's field that determines the child's field at a path: the last name in the path that also occurs in
 // the group. The API server capitalizes some names.
 func fieldOf(group reflect.Type, path string) string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Silent returns a URL that does not respond to connections, as if a NetworkPolicy dropped the packets. The server's queue of connections
-// is full.
+// Silent returns the URL of a server that does not respond to connections, as if a NetworkPolicy dropped the packets. The server's queue of
+// connections is full.
 func Silent(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)
@@ -36,7 +36,7 @@ func Silent(t *testing.T) string {
 	return ""
 }
 
-// Refusing returns a URL whose server refuses connections.
+// Refusing returns the URL of a server that refuses connections.
 func Refusing(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ladder describes the search for a limit with increasing sizes.
+// ladder describes how to find a limit by sending requests of increasing size.
 type ladder struct {
 	fact, by string
 	sizes    []int

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// report describes a part of the URL that proxies report: the scheme, the host or the port.
+// report describes a part of the URL that proxies report: the scheme, the host, or the port.
 type report struct {
 	fact, by  string
 	want      []string

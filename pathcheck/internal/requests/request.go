@@ -91,7 +91,7 @@ func decideHTTP2(a *wire.Response, err error) fact.Fact {
 	return fact.New("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto)
 }
 
-// oddQuery contains parameters that proxies might sort, merge or drop.
+// oddQuery contains parameters that proxies might sort, merge, or drop.
 const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 
 func examineQuery(ctx context.Context, g *run.Group) error {

@@ -71,7 +71,7 @@ func examineSpoofing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// matters reports whether most applications read a header, or this path sets it.
+// matters reports whether most applications read a header or this path sets it.
 func (s *spoofing) matters(plain *wire.Description) bool {
 	most := []string{"client.spoofable", "client.spoofable.forwarded", "client.spoofable.host", "client.spoofable.proto"}
 	return slices.Contains(most, s.fact) || slices.ContainsFunc(s.sent, func(f wire.Field) bool { return plain.Has(f.Name) })

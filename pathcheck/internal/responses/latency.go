@@ -37,7 +37,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// measure sends requests one after the other, and returns how long each response took.
+// measure sends requests one after another, and returns how long each response took.
 func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 	var all []time.Duration
 	for range latencyRequests {

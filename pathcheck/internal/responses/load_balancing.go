@@ -61,7 +61,7 @@ func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// shareConnection sends requests on one connection as long as it remains open.
+// shareConnection sends requests on one connection while the connection remains open.
 func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	all := newSeen()
 	s, err := g.Open(ctx, &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")})

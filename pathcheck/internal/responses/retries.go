@@ -9,11 +9,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is the number of lookups for each known pod, and maxLookups is the maximum number of lookups. A lookup asks a pod how often it
-// has received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
+// lookups is the number of lookups for each known pod, and maxLookups is the maximum number of lookups. A lookup asks a pod how many times
+// it has received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
 const lookups, maxLookups = 4, 24
 
-// ExamineRetries makes the Echo respond with 503, and counts how often a proxy sends the request again.
+// ExamineRetries makes the Echo respond with 503, and counts how many times a proxy sends the request again.
 func ExamineRetries(ctx context.Context, g *run.Group) error {
 	for _, each := range []struct{ fact, method string }{{"retries.get", "GET"}, {"retries.post", "POST"}} {
 		attempts, err := countAttempts(ctx, g, each.method, "?echo.status=503&echo.failures=8")
@@ -25,7 +25,7 @@ func ExamineRetries(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// countAttempts sends a request and returns how often the Echo's pods have received it.
+// countAttempts sends a request and returns how many times the Echo's pods have received it.
 func countAttempts(ctx context.Context, g *run.Group, method, query string) (int, error) {
 	nonce := wire.NewNonce()
 	pods := podCounts{}
@@ -48,10 +48,10 @@ func countAttempts(ctx context.Context, g *run.Group, method, query string) (int
 	return pods.total(), nil
 }
 
-// podCounts counts how often each pod has received a request, without lookups.
+// podCounts holds how many times each pod has received a request, not counting lookups.
 type podCounts map[string]int
 
-// add records how often a pod has received the request, according to the pod's first response. Later responses also count lookups.
+// add records how many times a pod has received the request, according to the pod's first response. Later responses also count lookups.
 func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	pod := ""
 	if e != nil {
@@ -66,7 +66,7 @@ func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
 	c[pod] = attempt
 }
 
-// total returns how often all pods together have received the request, or 0 if an unknown pod may also have received it.
+// total returns how many times all pods together have received the request, or 0 if an unknown pod may also have received it.
 func (c podCounts) total() (total int) {
 	for _, each := range c {
 		total += each

@@ -80,7 +80,7 @@ func decideEvents(arrivals []time.Duration) fact.Fact {
 	return fact.New(name, "streamed", sent, received)
 }
 
-// readUntil reads until enough pieces have arrived or reading fails, and returns when each piece arrived.
+// readUntil reads until enough pieces have arrived or reading fails, and returns the arrival time of each piece.
 func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < enough {
 		if err := read(body); err != nil {

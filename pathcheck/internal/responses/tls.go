@@ -32,7 +32,7 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
-// decideTrust verifies a certificate chain like a client that trusts the roots.
+// decideTrust verifies a certificate chain as a client that trusts the roots would.
 func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, now time.Time) []fact.Fact {
 	if len(chain) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 type Group struct {
 	*wire.Client
 	Known   *Known
-	Direct  string // a URL of the same Echo that bypasses the proxies; may be empty
+	Direct  string // a URL that reaches the same Echo without the proxies; may be empty
 	CA      []byte // PEM certificates that are trusted in addition to the browsers' roots
 	Facts   []fact.Fact
 	Skipped []fact.NotTested
@@ -25,8 +25,8 @@ func (g *Group) Skip(name, reason string) {
 
 func (g *Group) Add(facts ...fact.Fact) { g.Facts = append(g.Facts, facts...) }
 
-// Ask sends a request. Unless the Echo responds, Ask sends a plain request to check whether the Echo still responds. If it does not, Ask
-// returns an error that ends the group.
+// Ask sends a request. If the Echo does not respond, Ask sends a plain request to check whether the Echo still responds at all. If it does
+// not, Ask returns an error that ends the group.
 func (g *Group) Ask(ctx context.Context, r *wire.Request) (Outcome, error) {
 	a, err := g.Do(ctx, r)
 	return g.Outcome(ctx, a, err)

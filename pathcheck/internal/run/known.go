@@ -49,7 +49,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
-	c.Dial = a.Remote // other addresses from DNS may not lead to the Echo
+	c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
 		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)
