@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestRun_rsaKeyExchange checks that a server that supports only RSA key exchange can be reached.
+// TestRun_rsaKeyExchange checks that pathcheck can reach a server that supports only RSA key exchange.
 func TestRun_rsaKeyExchange(t *testing.T) {
 	address, _ := startEcho(t)
 	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
@@ -26,7 +26,7 @@ func TestRun_rsaKeyExchange(t *testing.T) {
 	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
 }
 
-// TestRun_directRequestsHaveTheSource checks that requests that bypass the proxies also come from the source address.
+// TestRun_directRequestsHaveTheSource checks that direct requests, which bypass the proxies, also come from the source address.
 func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy, sources := proxyTo(address, nothing), sync.Map{}

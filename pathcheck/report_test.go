@@ -74,8 +74,8 @@ func TestReport_Verdict(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict_latency checks that two runs that measure different latencies above a bound have the same verdict, and that lasting
-// failures are reported.
+// TestReport_Verdict_latency checks that two runs with different latencies above a bound have the same verdict, and that lasting failures
+// are reported.
 func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {

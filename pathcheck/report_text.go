@@ -28,7 +28,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	title := "FACT\tVALUE\tRECEIVED\n"
 	for _, each := range r.Facts {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, fact.Cut(each.Received, 100)) // Write returns the error
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, fact.Cut(each.Received, 100)) // never fails
 		title = ""
 	}
 	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"

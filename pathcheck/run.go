@@ -20,7 +20,7 @@ type Options struct {
 	URL     string
 	Address string     // replaces the address from DNS if it is not empty
 	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
-	Direct  string     // a URL of the same Echo that bypasses the proxies, to compare latencies; may be empty
+	Direct  string     // a URL that leads to the same Echo but bypasses the proxies, to compare latencies; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
 	Groups  []string   // the groups to examine; empty means all except the opt-in groups

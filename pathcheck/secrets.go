@@ -12,7 +12,7 @@ import (
 
 const (
 	// longSecret is the minimum length at which a secret, or a part of one, is hidden wherever it occurs. A shorter secret is hidden only
-	// as a whole word, because it can occur within other words by chance. A string shorter than shortSecret is not hidden, because texts
+	// as a whole word, because it can occur within other words by chance. A string shorter than shortSecret is not hidden, because strings
 	// such as 1 or yes occur everywhere.
 	longSecret, shortSecret = 8, 4
 
@@ -104,7 +104,7 @@ func endsInWord(text string) bool {
 	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
 }
 
-// hide removes secrets from a report. It keeps short words in fact values, because they come from this program.
+// hide removes secrets from a report. It keeps short words in fact values, because this program chooses these words.
 func (r *Report) hide(s secrets) {
 	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
 	r.Problem = s.hide(r.Problem)

@@ -41,7 +41,7 @@ func revealing(name string) func(string) http.Handler {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case strings.Contains(r.URL.RawQuery, "echo.delay"): // this request would take long
+			case strings.Contains(r.URL.RawQuery, "echo.delay"): // this request would take a long time
 				http.Redirect(w, r, "/login?token="+url.QueryEscape(r.Header.Get(name)), http.StatusFound)
 			case r.Method == "BREW":
 				w.WriteHeader(http.StatusTeapot)
@@ -132,7 +132,7 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReport_hide checks each text in a report that can come from a server.
+// TestReport_hide checks each text that a server can put into a report.
 func TestReport_hide(t *testing.T) {
 	const secret = marker + "-" + marker
 	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},

@@ -21,7 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
 
-// TestRun_services examines WebSockets, gRPC and retries behind proxies.
+// TestRun_services examines WebSockets, gRPC, and retries behind proxies.
 func TestRun_services(t *testing.T) {
 	address, _ := startEcho(t)
 	for name, w := range map[string]proxyCase{
@@ -62,7 +62,7 @@ func overHTTP2(address string) http.Handler {
 	return proxy
 }
 
-// changeAccept sets Sec-WebSocket-Accept in responses to the value for another request.
+// changeAccept replaces Sec-WebSocket-Accept in responses with the value for another request.
 func changeAccept(r *http.Response) error {
 	if r.StatusCode == http.StatusSwitchingProtocols {
 		r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -91,7 +91,7 @@ func retrying(address string) http.Handler {
 	})
 }
 
-// outlierDetecting returns a proxy that stops using the server after five responses with 503.
+// outlierDetecting returns a proxy that stops using the server after five 503 responses.
 func outlierDetecting(address string) http.Handler {
 	var failed atomic.Int64
 	proxy := proxyTo(address, nothing)
@@ -205,7 +205,7 @@ func pipe(c net.Conn, address string) {
 	_, _ = io.Copy(c, server)
 }
 
-// writeCertificate writes a certificate for another host and its key to files, and returns the certificate in PEM.
+// writeCertificate writes a certificate for another host, and the certificate's key, to files, and returns the certificate in PEM.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
 	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))

@@ -1,5 +1,5 @@
-// Commands checks each fence with commands in the documentation. Either a test runs the commands, or the mark <!-- not run: REASON -->
-// precedes the fence. The program prints the number of marks for each reason.
+// Commands checks each fence (fenced code block) that contains commands in the documentation. Either a test runs the commands, or the
+// mark <!-- not run: REASON --> precedes the fence. The program prints the number of marks for each reason.
 //
 // A test reads commands with a function named Documented, DocumentedSection, or DocumentedPage. The name may start with a lowercase letter.
 // The arguments are constants: the page, and either the words before the fence or the heading. The program finds these calls in the source

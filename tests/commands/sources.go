@@ -13,7 +13,7 @@ import (
 // files contains the project's files.
 type files = fs.FS
 
-// contents returns, by path, the content of each file whose name has the given ending. Build results and hidden directories are omitted.
+// contents returns, by path, the content of each file whose name has the given ending. Build output and hidden directories are omitted.
 func contents(root files, ending string) (map[string]string, error) {
 	found := map[string]string{}
 	return found, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -22,8 +22,9 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods drop the same
-// packets. The rules drop responses, because the kernel, unlike a NetworkPolicy, would report an error for a dropped request.
+// The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods block the same
+// connections. The rules drop responses instead of requests, because the kernel, unlike a NetworkPolicy, would report an error for a
+// dropped request.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`
@@ -89,7 +90,7 @@ func createGateways(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Equal("true"))
 }
 
-// runCheck runs an Echo's check in a network namespace that has nftables rules.
+// runCheck runs an Echo's check in a network namespace with the given nftables rules.
 func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	GinkgoHelper()
 	cronJob := &batchv1.CronJob{}

@@ -32,7 +32,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation as a user of a namespace.
+// companionsDoc reads the documentation as a user who works in a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""
@@ -100,7 +100,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
 }
 
-// companionEcho returns an Echo with one pod, a custom response and a drain delay.
+// companionEcho returns an Echo with one pod, a custom response, and a drain delay.
 func companionEcho(namespace, name, drain string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))

@@ -14,7 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is the number of connections in a flood. The flood's bodies are in total twice as large as the pod's memory limit.
+// floodConnections is the number of connections in a flood. In total, the flood's request bodies are twice as large as the pod's memory
+// limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
@@ -37,7 +38,7 @@ var _ = Describe("a flood", func() {
 })
 
 // expectUndisturbed expects that a pod still exists, that it has remained ready since the test read it, and that its container has never
-// ended.
+// terminated.
 func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	GinkgoHelper()
 	now := &corev1.Pod{}

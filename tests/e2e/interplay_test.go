@@ -127,7 +127,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		leader := awaitLeader(ctx)
-		Eventually(func(g Gomega) { // the leader and the permission may be too new
+		Eventually(func(g Gomega) { // the leader or the permission may not be ready yet
 			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})

@@ -25,7 +25,7 @@ func tooMuchCPU(s *v1.EchoSpec) {
 	s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1k")}}
 }
 
-// podMessages contains the cases in which the kubelet, the scheduler or a container reports a problem.
+// podMessages contains the cases in which the kubelet, the scheduler, or a container reports a problem.
 func podMessages() []explained {
 	of := func(name string, reason v1.Reason, change func(*v1.EchoSpec), message string) explained {
 		return explained{name: name, change: change, condition: v1.ConditionReady, reason: reason, message: message}

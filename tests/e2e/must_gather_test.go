@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC is the script that `oc adm must-gather` runs in an image, with the same calls to other programs. The script monitors disk usage
-// while the image gathers data.
+// asOC is a script that makes the same calls to other programs as the script that `oc adm must-gather` runs in an image. Both scripts
+// monitor disk usage while the image gathers data.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')

@@ -89,8 +89,8 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. The returned function expects that since then, the Echo was never in the phase Warning, and the operator's
-// Deployment was always Available.
+// watchedEcho creates an Echo. The returned function expects that since then, the Echo has never been in the phase Warning, and the
+// operator's Deployment has always been Available.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()
 	echo := support.Echo(namespaces.New(ctx), "watched")

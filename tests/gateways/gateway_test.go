@@ -38,7 +38,7 @@ type gateway struct {
 	// configuration file (CONFIG).
 	config func(setting string) string
 	run    []string // the command
-	// arguments returns the arguments that a setting adds to the command, if any setting adds arguments.
+	// arguments returns the arguments that a setting adds to the command. It is nil if no setting adds arguments.
 	arguments func(setting string) []string
 	facts     []promise
 	turns     []turn
@@ -125,7 +125,7 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	_ = listener.Close() // the listener only finds a free port, because no gateway can listen on port 0
+	_ = listener.Close() // the listener serves only to find a free port, because no gateway can listen on port 0
 	host, port, _ := net.SplitHostPort(address)
 	work, err := os.MkdirTemp(folder, "gateway")
 	if err != nil {

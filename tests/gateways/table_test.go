@@ -90,7 +90,7 @@ func (t turn) code() string {
 	return strings.Join(all, ", ")
 }
 
-// cell returns the value of a fact, including all header names.
+// cell returns the value of a fact, or the names of all headers that were added.
 func cell(r *pathcheck.Report, fact string) string {
 	if !strings.HasSuffix(fact, ".added") || valueOf(r, fact) == "none" {
 		return valueOf(r, fact)

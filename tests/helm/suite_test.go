@@ -1,4 +1,4 @@
-// Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back and uninstall the chart with the commands in
+// Package helm tests that Helm 3 and Helm 4 install, upgrade, roll back, and uninstall the chart with the commands in
 // docs/how-to/install.md. The specs use temporary releases, which are built from the source tree and stored in the test cluster's registry.
 // `make e2e-helm` runs the specs.
 package helm

@@ -207,7 +207,7 @@ func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batc
 	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
 }
 
-// eventuallyReplaced waits until a new CronJob of the same name replaces the given CronJob.
+// eventuallyReplaced waits until a new CronJob with the same name replaces the given CronJob.
 func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))

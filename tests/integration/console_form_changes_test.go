@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
-// opened describes what may be less secure, or differently reachable, after the Echo has passed through the form.
+// opened describes what may be less secure, or reachable in a different way, after the Echo has passed through the form.
 func (m *made) opened(after *made) []string {
 	GinkgoHelper()
 	var problems []string

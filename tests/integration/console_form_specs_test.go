@@ -22,7 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm maps fields to rows in docs/reference/console.md. The console's form can lose the fields' values from the YAML view.
+// lostInForm maps fields to rows in docs/reference/console.md. The console's form can lose values of these fields that were set in the YAML
+// view.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
 	return map[string]string{
@@ -179,7 +180,7 @@ type made struct {
 	objects map[string]*unstructured.Unstructured
 }
 
-// makeEcho returns an Echo with its objects, or nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
+// makeEcho returns an Echo with its objects, or nil if the API server rejects the Echo, its Deployment, or its NetworkPolicy.
 func makeEcho(ctx context.Context, object map[string]any) *made {
 	GinkgoHelper()
 	stored := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}

@@ -39,8 +39,8 @@ const (
 	// maxStartRequests limits the requests of a starting process, except watches: discovery, permission checks, and two reviews of the
 	// test's token.
 	maxStartRequests = 9
-	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. Each is
-	// deleted and then read, and the pods are listed. The status, the finalizer, and an event are written.
+	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. Each of
+	// these children is deleted and then read, and the pods are listed. The status, the finalizer, and an event are written.
 	maxDeletionRequests = 10
 	// maxAllocations limits the number of allocations in a reconcile that changes nothing.
 	maxAllocations = 500
@@ -129,7 +129,8 @@ var _ = Describe("what an Echo costs", func() {
 	})
 })
 
-// counted returns a function that starts the operator on a cluster, and returns a function that reads the operator's request counts.
+// counted returns a function that starts the operator on a cluster. That function returns another one, which reads the operator's request
+// counts.
 func counted(ctx context.Context, server *envtest.Environment, admin client.Client) func() func() requestCounts {
 	GinkgoHelper()
 	allowMetrics(ctx, admin)
@@ -168,7 +169,7 @@ func minorVersion(config *rest.Config) int {
 	return minor
 }
 
-// requestCounts contains the numbers of a process's requests to the API server, and of its Echo reconciles.
+// requestCounts counts a process's requests to the API server, and its Echo reconciles.
 type requestCounts struct{ gets, posts, patches, refused, reconciles float64 }
 
 func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }

@@ -146,7 +146,7 @@ func ingressEntry(name string, change func(*networkingv1.Ingress)) TableEntry {
 	return Entry("Ingress: "+name, &networkingv1.Ingress{}, func(o client.Object) { change(o.(*networkingv1.Ingress)) })
 }
 
-// metadataAndSpec returns the labels, the annotations and the spec of an Echo's child.
+// metadataAndSpec returns the labels, the annotations, and the spec of an Echo's child.
 func metadataAndSpec(child client.Object) []any {
 	return []any{child.GetLabels(), child.GetAnnotations(), asMap(child)["spec"]}
 }

@@ -97,7 +97,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		refused := admin.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 		Expect(refused).To(HaveOccurred())
 
-		before := deployment.DeepCopy() // report the error as Kubernetes' controllers do
+		before := deployment.DeepCopy() // report the error as the Kubernetes controllers do
 		deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
 			Reason: "FailedCreate", Message: refused.Error()}}
 		Expect(admin.Status().Patch(ctx, deployment, client.MergeFrom(before))).To(Succeed())

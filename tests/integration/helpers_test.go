@@ -83,7 +83,7 @@ func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// patchStatus changes an object's status as the Kubernetes component that is responsible for it does.
+// patchStatus changes an object's status as the responsible Kubernetes component does.
 func patchStatus[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
@@ -110,7 +110,8 @@ func expectEvents(ctx context.Context, object client.Object, reasons ...string) 
 	Eventually(func(g Gomega) []string { return eventReasons(ctx, g, object) }).WithContext(ctx).Should(Equal(reasons))
 }
 
-// eventReasons returns the reasons of an object's events, in order. For an event series, the reason is repeated.
+// eventReasons returns the reasons of an object's events, in order. The reason of an event series appears once for each event in the
+// series.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, e := range support.EventsOf(ctx, g, k8s, object) {

@@ -131,7 +131,7 @@ func createWithCanary(ctx context.Context, namespace string) {
 			Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
 }
 
-// createOperatorObjects creates the objects of an operator installation that must-gather reads.
+// createOperatorObjects creates the objects that must-gather reads from an operator installation.
 func createOperatorObjects(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}

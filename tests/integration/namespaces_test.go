@@ -189,7 +189,7 @@ func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) str
 	return body
 }
 
-// expectLeftOut expects that the probes report a namespace as left out, but the pod stays ready.
+// expectLeftOut expects that the probes report a namespace as left out, but that the pod stays ready.
 func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

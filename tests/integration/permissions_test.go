@@ -50,7 +50,8 @@ func usedByAdmission() []string {
 	}
 }
 
-// usedPermissions contains the permissions that operators have used, each for a specific object and for any object.
+// usedPermissions contains the permissions that operators have used. It contains each permission twice: for the specific object, and for
+// any object.
 type usedPermissions struct {
 	mutex sync.Mutex
 	seen  map[bundle.Permission]bool

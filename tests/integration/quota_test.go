@@ -149,7 +149,7 @@ var _ = Describe("a resource quota", func() {
 	)
 })
 
-// createQuota creates an unused resource quota, with the status that Kubernetes' controller would set.
+// createQuota creates an unused resource quota, with the status that the Kubernetes controller would set.
 func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}

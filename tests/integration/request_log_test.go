@@ -46,7 +46,7 @@ func (l *requestLog) proxy(to *rest.Config) string {
 	return listening.URL
 }
 
-// data returns the recorded requests, except requests for authentication, authorization and leader election.
+// data returns the recorded requests, except requests for authentication, authorization, and leader election.
 func (l *requestLog) data() []string {
 	l.lock.Lock()
 	defer l.lock.Unlock()

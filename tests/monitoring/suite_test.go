@@ -1,4 +1,4 @@
-// Package monitoring tests the operator's metrics, alerts and dashboard with a real Prometheus. On the test cluster, a real Prometheus
+// Package monitoring tests the operator's metrics, alerts, and dashboard with a real Prometheus. On the test cluster, a real Prometheus
 // Operator runs Prometheus. `make e2e-monitoring` runs the tests.
 package monitoring
 

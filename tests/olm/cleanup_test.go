@@ -62,7 +62,7 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator deletes the operator, its Echoes and other objects that specs created. This works regardless of how the operator was
+// removeOperator deletes the operator, its Echoes, and other objects that specs created. This works regardless of how the operator was
 // installed.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
@@ -132,8 +132,8 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
 }
 
-// restartCatalogOperator clears OLM's cache. Otherwise, OLM would continue to use the previous catalog for minutes if a new catalog had the
-// same name.
+// restartCatalogOperator clears OLM's cache. Otherwise, OLM would continue to use the previous catalog for several minutes if a new catalog
+// had the same name.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// For these names, the test resolver sends no response, NXDOMAIN, or SERVFAIL.
+// The test resolver sends no response for nameSilent, NXDOMAIN for nameUnknown, and SERVFAIL for nameServfail.
 const (
 	nameSilent   = "http://silent.test."
 	nameUnknown  = "http://unknown.test."

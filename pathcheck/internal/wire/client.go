@@ -63,7 +63,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	}
 	deadline := time.Now().Add(cmp.Or(r.Timeout, Timeout))
 	setDeadline, raw := connection.SetDeadline(deadline), connection
-	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // makes reading and writing fail
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // makes reads and writes fail
 	config := c.TLSConfig("http/1.1")
 	config.MaxVersion = c.MaxTLS
 	connection, err = c.secure(ctx, connection, config)

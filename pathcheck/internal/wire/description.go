@@ -30,7 +30,7 @@ type Description struct {
 }
 
 // maxTexts is the maximum number of names and values in a description. Requests from pathcheck contain far fewer. The limit exists because
-// each name or value uses much more memory than its number of bytes.
+// each name or value uses much more memory than its length in bytes.
 const maxTexts = 20_000
 
 // ParseDescription parses a description. It returns nil if the body does not describe a request.

@@ -1,2 +1,2 @@
-// Package wire sends requests byte by byte as specified, reads responses, and keeps a run within its limits.
+// Package wire sends requests byte for byte as specified, reads responses, and keeps a run within its limits.
 package wire

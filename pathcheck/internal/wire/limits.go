@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// MaxRequests, MaxBytes and maxOpen limit the requests, the bytes sent and received, and the concurrent connections of a run.
+	// MaxRequests, MaxBytes, and maxOpen limit the requests, the bytes sent and received, and the concurrent connections of a run.
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
@@ -27,7 +27,7 @@ var (
 	errBytes    = fmt.Errorf("the run has sent and received %d MiB, the maximum", MaxBytes>>20)
 )
 
-// Limits tracks the requests, bytes and connections that a run has used.
+// Limits tracks the requests, bytes, and connections that a run has used.
 type Limits struct {
 	requests atomic.Int64
 	bytes    atomic.Int64

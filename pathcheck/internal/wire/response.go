@@ -32,7 +32,7 @@ type Response struct {
 	Local  netip.AddrPort
 	Remote string // host and port
 	TLS    *tls.ConnectionState
-	Took   time.Duration // until the header arrived
+	Took   time.Duration // the time until the header arrived
 	Closed bool          // the server closes the connection after the response
 }
 

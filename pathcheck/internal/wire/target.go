@@ -24,7 +24,7 @@ type Target struct {
 	Source net.Addr // the address from which requests are sent; nil means that the system chooses
 
 	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
-	Roots       *x509.CertPool   // the authorities that must verify the server; nil means no verification
+	Roots       *x509.CertPool   // the trusted authorities for the server's certificate; nil means no verification
 }
 
 // ParseTarget parses a URL. If address is not empty, connections go to this IP address or name, with an optional port, instead of the URL's
@@ -44,7 +44,7 @@ func ParseTarget(text, address string) (Target, error) {
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return Target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
 	}
-	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone has a meaning only on this machine (RFC 6874)
+	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone is meaningful only on this machine (RFC 6874)
 	t := Target{Scheme: u.Scheme, Host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), Name: name,
 		Base: strings.TrimRight(u.Path, "/")}
 	port := u.Port()
@@ -95,7 +95,7 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
 		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
-	if t.Certificate != nil { // sent regardless of which authorities the server names
+	if t.Certificate != nil { // sent regardless of which authorities the server lists
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
 	}
 	return config

@@ -24,7 +24,8 @@ type server struct {
 	command  *exec.Cmd
 	binaryMB float64
 	idle     float64 // RSS before any load, in MiB
-	// These hold a value for each round: the CPU time per request, the time per request, and the 99th percentile of the latency.
+	// Each of these fields holds one value per round: the CPU time per request, the time per request, and the 99th percentile of the
+	// latency.
 	costs, times, slow durations
 }
 

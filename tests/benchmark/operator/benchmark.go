@@ -19,8 +19,8 @@ type benchmark struct {
 	raw, bare        string // paths of the programs to compare with the operator
 	kubernetes       string // directory of the Kubernetes controllers
 	n, large, rounds int
-	inCluster        int // Echoes with pods, 0 for none
-	pods             int // pods of each such Echo
+	inCluster        int // number of Echoes with pods; 0 means none
+	pods             int // number of pods of each such Echo
 	only             string
 	json             string
 	began            time.Time
@@ -28,7 +28,7 @@ type benchmark struct {
 	// record sets the following fields.
 	template string         // path of the file with the writes for an Echo
 	events   int            // per Echo
-	perEcho  map[string]int // objects of each kind per Echo
+	perEcho  map[string]int // number of objects of each kind per Echo
 
 	figures figures.Set
 }

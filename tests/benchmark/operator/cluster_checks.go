@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
-// awaitReady waits until all Echoes are ready with the given image. It fails if their Deployments are not rolled out soon afterwards, so
+// awaitReady waits until all Echoes are ready with the given image. It fails if their Deployments are not rolled out soon afterward, so
 // that an operator that does too little does not appear to be fast.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.Ready(image), "Echoes are not ready" })

@@ -27,8 +27,8 @@ type clusterRun struct {
 	echoes   *testbed.EchoCount
 }
 
-// cluster measures the operator together with the Kubernetes controllers and pods. It measures a tenth of the Echoes and then all Echoes,
-// so that you can compare the costs per Echo.
+// cluster measures the operator together with the Kubernetes controllers and pods. It measures with a tenth of the Echoes and then with all
+// Echoes, so that you can compare the costs per Echo.
 func (b *benchmark) cluster(ctx context.Context) error {
 	for _, size := range []struct {
 		name string

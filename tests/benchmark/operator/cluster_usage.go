@@ -61,7 +61,7 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 		f.Last(name+".requests"), f.Last(name+".passes"), cpu)
 }
 
-// keepMemory records the operator's memory after an idle period, and its peak.
+// keepMemory records the operator's memory after an idle period, and its peak memory.
 func (r *clusterRun) keepMemory(ctx context.Context, phase string) error {
 	if err := testbed.Pause(ctx, settleTime); err != nil {
 		return err

@@ -24,8 +24,8 @@ const (
 	ours = testbed.OperatorName
 )
 
-// converge compares the clients. In one measurement, the Echoes exist when the client starts. In the other measurement, the Echoes are
-// created afterwards. The clients take turns, so that other load on the machine affects all of them.
+// converge compares the clients. In one measurement, the Echoes already exist when the client starts. In the other measurement, the Echoes
+// are created afterward. The clients take turns, so that other load on the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours} {

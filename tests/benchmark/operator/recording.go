@@ -61,7 +61,7 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,                                   // flush each event of a watch immediately
-		ErrorLog:      log.New(io.Discard, "", log.Flags()), // errors from requests that end when the operator stops
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // discards errors from requests that end when the operator stops
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
@@ -129,7 +129,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged, because no further writes arrive.
+// complete reports whether the Echo is converged, that is, whether no further writes have arrived for some time.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -163,8 +163,8 @@ func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name s
 	return nil
 }
 
-// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests. The API
-// server does not report which client sent a request, and does not count all discovery requests.
+// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests, because the
+// API server does not report which client sent a request, and does not count some discovery requests.
 func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := startRecorded(ctx, p, b.manager, leaderElection()...)
@@ -205,7 +205,7 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	return nil
 }
 
-// isOwnWork excludes requests for leases and optional APIs, and requests that leader election or reading the metrics causes.
+// isOwnWork excludes requests for leases and optional APIs, and requests that result from leader election or from reading the metrics.
 func isOwnWork(request string) bool {
 	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
 		"gateway.networking.k8s.io"} {

@@ -33,7 +33,7 @@ const grpcWebCall = `(async () => {
   return got;
 })()`
 
-// TestCallsFromAPage calls the server from a page of the same origin, so no CORS headers are needed.
+// TestCallsFromAPage calls the server from a page with the same origin, so no CORS headers are needed.
 func TestCallsFromAPage(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)

@@ -14,7 +14,7 @@ import (
 // attack is a request that tries to control how nginx or a browser handles the response for the attacker or for other clients.
 type attack struct {
 	status string
-	// headers are the headers that the attacker's response must not contain.
+	// headers are the headers that the response to the attacker must not contain.
 	headers []string
 }
 
@@ -59,8 +59,8 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for a path. Another client's request
-// follows.
+// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for its path, and another client's request
+// for this path follows.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched", "")

@@ -31,7 +31,7 @@ type gateway struct {
 	client *http.Client
 }
 
-// startGateway starts nginx and an echo server with additional environment variables. Both servers stop after the test.
+// startGateway starts nginx, and an echo server with additional environment variables. Both servers stop after the test.
 func startGateway(t *testing.T, environ ...string) *gateway {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

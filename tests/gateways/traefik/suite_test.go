@@ -1,5 +1,5 @@
-// Package traefik tests Echoes behind a real gateway: on the test cluster, Traefik is the controller of Gateways and Ingresses. Pods with
-// pathcheck examine Traefik. `make e2e-gateways` runs the tests.
+// Package traefik tests Echoes behind a real gateway: on the test cluster, Traefik is the controller of Gateways and Ingresses. Pods that
+// run pathcheck examine Traefik. `make e2e-gateways` runs the tests.
 package traefik
 
 import (

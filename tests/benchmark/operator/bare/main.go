@@ -1,5 +1,5 @@
 // bare is a manager with controller-runtime's defaults that watches the same kinds as the operator, but does nothing for an Echo. The
-// benchmark compares the operator's start with the start of bare.
+// benchmark compares the operator's start with bare's start.
 package main
 
 import (

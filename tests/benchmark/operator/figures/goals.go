@@ -2,7 +2,7 @@ package figures
 
 import "slices"
 
-// row is a line of the table. It compares a figure of the operator with a limit, such as a figure of the raw writer, and with a goal.
+// row is a line of the table. It compares one of the operator's figures with a limit, such as the raw writer's figure, and with a goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures

@@ -20,14 +20,14 @@ type writer struct {
 	options
 	client   *replay.Client
 	template replay.Template
-	// known are the existing Echoes, by name.
+	// known contains the known values of the existing Echoes, by name.
 	known map[string]replay.Known
 }
 
 // timing contains the times from the first request for an Echo until its Deployment is written, and until the last write.
 type timing struct{ Deployment, Last time.Duration }
 
-// buffers contain the text of one request.
+// buffers contains the text of one request.
 type buffers struct{ uri, body []byte }
 
 // list returns the existing Echoes.

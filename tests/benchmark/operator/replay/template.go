@@ -103,7 +103,7 @@ func unknownVersion(body []Piece) bool {
 	return false
 }
 
-// split cuts a string at holes. If two holes begin at the same position, the hole that is listed first counts.
+// split cuts a string at holes. If two holes begin at the same position, the hole that is listed first takes precedence.
 func split(text []byte, holes []hole) []Piece {
 	var pieces []Piece
 	for {
@@ -114,7 +114,7 @@ func split(text []byte, holes []hole) []Piece {
 			}
 		}
 		length := len(found.text)
-		if found.piece.Value == Version { // the hole is only the number in the found text
+		if found.piece.Value == Version { // only the number in the found text is the hole
 			at, length = at+len(versionKey), length-len(versionKey)-1
 		}
 		if at > 0 {
@@ -127,7 +127,7 @@ func split(text []byte, holes []hole) []Piece {
 	}
 }
 
-// setNeeds determines which values in each response later requests contain.
+// setNeeds determines, for each response, which values later requests contain.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
 		for _, p := range slices.Concat(r.URI, r.Body) {
@@ -142,7 +142,7 @@ func (t *Template) setNeeds() {
 	}
 }
 
-// Answers contains the values from the responses for one Echo, beginning with the Echo's creation.
+// Answers contains the values from the responses for one Echo, beginning with the response to the Echo's creation.
 type Answers []Known
 
 // Known contains the known values of an object.

@@ -19,7 +19,7 @@ import (
 // Families maps names to metrics.
 type Families map[string]*dto.MetricFamily
 
-// Counts contains the number of requests for each combination of verb, resource and code.
+// Counts contains the number of requests for each combination of verb, resource, and code.
 type Counts map[string]float64
 
 // touched reports whether the operator can read or write a resource. Only the API server itself uses the other resources.
@@ -103,7 +103,7 @@ func (c Counts) Sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// IsWork excludes requests for leases, which the API server and the operator renew all the time.
+// IsWork excludes requests for leases, which the API server and the operator continually renew.
 func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
 // IsConflict reports whether the response to a request was 409.
@@ -167,8 +167,8 @@ func parseMetrics(text io.Reader) (Families, error) {
 	return parser.TextToMetricFamilies(text)
 }
 
-// Sent returns how many requests a process has sent, by method and code, according to its own metrics. POST requests include the creation
-// of events, and the reviews of clients that read the metrics.
+// Sent returns how many requests a process has sent, by method and code, according to its own metrics. POST requests include requests that
+// create events, and reviews of clients that read the metrics.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {
@@ -184,6 +184,6 @@ func IsAny(string) bool { return true }
 // IsNoReview excludes POST requests, because reading the metrics causes reviews.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
-// IsWrite reports whether a request writes an object. It excludes POST requests, because an operator that writes nothing else sends them
-// only for reviews.
+// IsWrite reports whether a request writes an object. It excludes POST requests, because an operator with nothing to write sends POST
+// requests only for reviews.
 func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

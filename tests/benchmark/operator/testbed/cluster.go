@@ -21,11 +21,11 @@ const (
 	stormNamespaces = 20
 	// podsPerNode is the maximum number of pods on a node.
 	podsPerNode = 500
-	// atRollout is the maximum growth of the number of pods, as a factor, during a rollout with old, new, and terminating pods.
+	// atRollout is the maximum number of pods during a rollout with old, new, and terminating pods, as a multiple of the usual number.
 	atRollout = 2
 )
 
-// schedulerConfig makes the scheduler choose any node with enough resources, and raises its request limit.
+// schedulerConfig makes the scheduler choose any node with enough resources, and raises the scheduler's request limit.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
@@ -85,7 +85,7 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 // NodesFor returns how many nodes a number of pods requires during a rollout, plus a spare node.
 func NodesFor(pods int) int { return (pods*atRollout+podsPerNode-1)/podsPerNode + 1 }
 
-// addNodes adds nodes and removes their taints, because the controller that usually does this does not run.
+// addNodes adds nodes and removes their taints, because the controller that usually removes them does not run.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
@@ -128,7 +128,7 @@ func (c *Cluster) startScheduler(ctx context.Context) error {
 	return c.launch(ctx, filepath.Join(c.kubernetes, "kube-scheduler"), "--config="+config, "--secure-port=0")
 }
 
-// addUser adds a user and writes its kubeconfig.
+// addUser adds a user and writes the user's kubeconfig.
 func (c *Cluster) addUser(name string, groups ...string) error {
 	user, err := c.Env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *Cluster) Failure(err error) error {
 	return err
 }
 
-// Stop stops the kubelets, the programs and the control plane.
+// Stop stops the kubelets, the programs, and the control plane.
 func (c *Cluster) Stop() error {
 	c.stopKubelets()
 	var err error

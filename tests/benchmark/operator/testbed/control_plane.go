@@ -34,7 +34,7 @@ import (
 const (
 	// Namespace is the namespace that contains the Echoes. The API server writes its own events to other namespaces.
 	Namespace = replay.Namespace
-	// CreatorUser has the operator's permissions, and can create and update Echoes for raw writers.
+	// CreatorUser is the user of raw writers that create Echoes. It has the operator's permissions, and can create and update Echoes.
 	CreatorUser = "creator"
 	// scraper is the service account that can read the operator's metrics.
 	scraper = "scraper"
@@ -105,7 +105,7 @@ func (p *ControlPlane) Stop() error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// addAccounts adds the users and the scraper, and grants their permissions.
+// addAccounts adds the users and the scraper, and grants them their permissions.
 func (p *ControlPlane) addAccounts(ctx context.Context) error {
 	if err := p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (p *ControlPlane) addUsers() error {
 }
 
 // writeServingCertificate writes a certificate for the metrics endpoint, as OpenShift and cert-manager do. Otherwise, the operator would
-// spend most of its start time on generating a certificate. Any certificate is sufficient, because no client verifies it.
+// spend most of its startup time generating a certificate. Any certificate is sufficient, because no client verifies it.
 func (p *ControlPlane) writeServingCertificate() error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.Operator.CertData, 0o600),

@@ -17,8 +17,8 @@ import (
 )
 
 // kubelets simulates the kubelets of all nodes. It marks pods as running, and removes pods that are being deleted. kwok, which simulates
-// nodes in other suites, needs several milliseconds of CPU time for each pod event. For the events of 20,000 pods, it would need much more
-// CPU time than the cluster.
+// nodes in other suites, needs several milliseconds of CPU time for each pod event. For the events of 20,000 pods, kwok would need much
+// more CPU time than the cluster itself.
 type kubelets struct{ client.Client }
 
 // startKubelets starts the kubelets, which stop when the context ends.
