@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// consoleSamples is a template that prints the names, the owners' kinds, and the titles of the OpenShift console's samples.
+// consoleSamples is a template that prints the name, the kinds of the owners, and the title of each OpenShift console sample.
 const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind} {.spec.title}{"\n"}{end}`
 
 var _ = Describe("the operator in OLM", Ordered, func() {
@@ -98,7 +98,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
-	// A Subscription cannot set the number of replicas, because OLM restores the number in the bundle when the settings change.
+	// A Subscription cannot set the number of replicas. When its settings change, OLM restores the number from the bundle.
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		number := func(ctx context.Context) (string, error) {
 			return tryKubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.spec.replicas}")
@@ -124,7 +124,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		before := echoPods(ctx)
 		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		// These commands simulate a first version that has a sample with a different title, and a sample that the second version lacks.
+		// These commands give the first version a sample with a different title, and a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))

@@ -67,7 +67,7 @@ func upgradeByOLMv1(version string) string {
 	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version)
 }
 
-// expectSettled waits until OLM has nothing left to retry, for example because of a missing permission.
+// expectSettled waits until OLM has nothing left to retry. OLM retries, for example, if a permission is missing.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,

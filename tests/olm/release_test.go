@@ -25,7 +25,7 @@ const verifyPage = "docs/how-to/verify-a-release.md"
 type reader struct {
 	helm                        string // the tool set
 	install, upgrade, uninstall func(version string) string
-	folders, folder             string // folder contains the files of the version that was verified last
+	folders, folder             string // folder contains the files of the most recently verified version
 }
 
 var _ = Describe("a signed release", Label("release"), func() {
@@ -99,8 +99,8 @@ func (r *reader) specs() {
 	}, SpecTimeout(10*time.Minute))
 }
 
-// run runs commands in the reader's directory with the copies of files in that directory. The commands reach the test cluster's registry
-// under its public name, over HTTPS.
+// run runs commands in the reader's directory. The commands use the copies of released files in that directory, and reach the test
+// cluster's registry under its public name, over HTTPS.
 func (r *reader) run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	for _, version := range []string{version(0), version(1), "$version"} {
@@ -142,7 +142,7 @@ func (r *reader) verify(ctx context.Context, version string) {
 	}
 }
 
-// check runs the page's commands that verify a version, and returns their output.
+// check runs commands from verifyPage to verify a version, and returns their output.
 func (r *reader) check(ctx context.Context, version, commands string) string {
 	GinkgoHelper()
 	signer := realcluster.Documented(version, verifyPage, "If you [built the release]")
@@ -150,7 +150,7 @@ func (r *reader) check(ctx context.Context, version, commands string) string {
 	return r.run(ctx, signer+ofVersion.Replace(commands))
 }
 
-// modules returns the Go modules in the bill of materials that the reader has downloaded, in the form PATH@VERSION.
+// modules returns the Go modules in the downloaded bill of materials, in the form PATH@VERSION.
 func (r *reader) modules() []string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(r.folder, "echo-operator_linux_"+runtime.GOARCH+".spdx.json"))
@@ -169,7 +169,7 @@ func (r *reader) modules() []string {
 	return modules
 }
 
-// expectSigned expects that all images that the operator and its Echo run are pinned to a digest and signed.
+// expectSigned expects each image in the pods of the operator and its Echo to be pinned to a digest and signed.
 func (r *reader) expectSigned(ctx context.Context) {
 	GinkgoHelper()
 	const images = "jsonpath={.items[*].spec.containers[*].image}"

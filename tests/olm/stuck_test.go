@@ -26,7 +26,7 @@ spec: {}
 `
 
 // Each spec covers a row in docs/reference/troubleshooting.md. Other rows have tests in other files: failure_test.go (Failed),
-// approval_test.go (RequiresApproval) and disconnected_test.go (BundleUnpackFailed).
+// approval_test.go (RequiresApproval), and disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with one change, and without waiting.
 	apply := func(ctx context.Context, from, to string) {

@@ -21,7 +21,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the documentation page that contains the commands that the specs run. The page is part of each release.
+	// installPage is the documentation page with the commands that the specs run. The page is part of each release.
 	installPage = "docs/how-to/install.md"
 	waitTimeout = realcluster.WaitTimeout
 )
@@ -84,7 +84,7 @@ func changed(text, from, to string) string {
 	return realcluster.Changed(text, from, to)
 }
 
-// withoutWaiting returns the commands of an installation without those that wait.
+// withoutWaiting returns the commands of an installation, but omits the commands that wait.
 func withoutWaiting(commands string) string {
 	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
 	return applied
@@ -96,7 +96,7 @@ func run(ctx context.Context, commands string) {
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish moves the tag that a catalog follows to the image of the given version.
+// publish moves the tag latest, which the catalog follows, to the image of the given version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
@@ -171,7 +171,7 @@ func uninstall(ctx context.Context) {
 	expectNothingLeft(ctx)
 }
 
-// awaitOperatorGone waits until the operator's process has exited, because it outlives the operator's Deployment.
+// awaitOperatorGone waits until the operator's process has exited, because the process outlives the operator's Deployment.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)

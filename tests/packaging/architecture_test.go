@@ -64,7 +64,7 @@ func TestArchitecture_listsThePackages(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that each package comment begins with a sentence about the package's purpose. The comment in doc.go must not
+// TestPackageComments checks that each package comment begins with a sentence about the package's purpose. A comment in doc.go must not
 // name files, because no test could verify that a list of files is complete.
 func TestPackageComments(t *testing.T) {
 	sentences := packageSentences(t)

@@ -29,8 +29,8 @@ func healthCheck(t *testing.T) string {
 	return script
 }
 
-// health runs a health check script for an object, and returns the result. The script cannot use the Lua libraries that Argo CD does not
-// open by default.
+// health runs a health check script for an object, and returns the result. The script can use only the base library, because Argo CD does
+// not open all Lua libraries by default.
 func health(t *testing.T, script string, object any) (status, message string) {
 	t.Helper()
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -83,8 +83,8 @@ type echoState struct {
 	}
 }
 
-// wantedHealth returns the health that Argo CD must report for the Echo's phase. The operator determines the phase and the conditions
-// separately.
+// wantedHealth returns the health that Argo CD must report. Unlike the script, it reads the Echo's phase, which the operator determines
+// separately from the conditions.
 func (e echoState) wantedHealth() string {
 	for _, condition := range e.Status.Conditions {
 		if condition.Status == "True" && (condition.Type == "Degraded" || condition.Type == "Stalled") {

@@ -1,4 +1,4 @@
-// Package packaging tests that the bundle, the catalog and the images match config/ and the API, and follow the rules of catalogs and hubs.
+// Package packaging tests that the bundle, catalog, and images match config/ and the API, and follow the rules of catalogs and hubs.
 package packaging
 
 import (

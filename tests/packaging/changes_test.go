@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestChanges_nameWhatExists checks that the paths, tests and identifiers in the tables of changes in CONTRIBUTING.md exist. Each
+// TestChanges_nameWhatExists checks that the paths, tests, and identifiers in the tables of changes in CONTRIBUTING.md exist. Each
 // identifier must be in a file that the row names before the identifier or directly after it.
 func TestChanges_nameWhatExists(t *testing.T) {
 	_, section, _ := strings.Cut(text(t, "CONTRIBUTING.md"), "\n## Where do I change?\n")
@@ -45,7 +45,7 @@ func checkPlaces(t *testing.T, change, places string) {
 		if isCommand(name) || pathsAt(name) != nil {
 			continue
 		}
-		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // first the names after "in"
+		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names after "in" come first
 		if looksLikePath := strings.Contains(name, "/") && !strings.HasPrefix(name, "k8s.io/"); looksLikePath || !isInAny(t, name, nearest) {
 			t.Errorf("%s: %s is in none of %v", change, name, nearest)
 		}
@@ -66,7 +66,7 @@ func isCommand(name string) bool {
 	return strings.HasPrefix(name, "make ") || strings.HasPrefix(name, "go ") || name == "UPDATE=1" || name == "kubectl echo"
 }
 
-// pathsAt returns the files and directories that match a path in the project. In the path, * and NAME are wildcards for any name. It
+// pathsAt returns the files and directories that match a path in the project. In the path, * and NAME are wildcards for any name. pathsAt
 // returns nil if nothing matches.
 func pathsAt(name string) []string {
 	found, err := fs.Glob(os.DirFS(inProject()), strings.ReplaceAll(strings.TrimSuffix(name, "/"), "NAME", "*"))
@@ -106,9 +106,9 @@ func testFunctions(t *testing.T) map[string]bool {
 	return functions
 }
 
-// TestWarnings_areInTheDocumentation checks that for each condition reason that requires action, the documentation describes what to do.
+// TestWarnings_areInTheDocumentation checks that the documentation describes what to do for each condition reason that requires action.
 func TestWarnings_areInTheDocumentation(t *testing.T) {
-	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // EchoNotReady does not fire for these
+	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // EchoNotReady does not fire for these reasons
 	reasons := regexp.MustCompile(`\tReason\w+ +WarningReason = "(\w+)"`).FindAllStringSubmatch(text(t, "api", "v1", "echo_reasons.go"), -1)
 	for _, reason := range reasons {
 		if !strings.Contains(text(t, "docs", "reference", "troubleshooting.md"), reason[1]) {

@@ -88,8 +88,7 @@ func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	return objects
 }
 
-// kustomized returns the objects that kustomize generates for one of the project's kustomizations, which may reference files anywhere in
-// the project.
+// kustomized returns the objects that kustomize generates from a kustomization, which may reference any files below config.
 func kustomized(t *testing.T, kustomization string) map[string]map[string]any {
 	t.Helper()
 	files := filesys.MakeFsInMemory()

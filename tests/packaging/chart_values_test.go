@@ -128,7 +128,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 	}
 }
 
-// changes returns, in sorted order, the objects that differ and the lines of objects that differ.
+// changes returns, in sorted order, the added and removed objects, and the added and removed lines of all other objects.
 func changes(t *testing.T, before, after map[string]map[string]any) []string {
 	t.Helper()
 	all := map[string]int{}

@@ -27,8 +27,8 @@ func TestColumnsOfTheList(t *testing.T) {
 
 // TestResourcesOfTheDetailsPage checks the list of resources in the bundle. The OpenShift console follows owner references in the order of
 // the list, and finds an Ingress only by its full resource name. Each kind must be built into Kubernetes, because the console's Topology
-// view shows no objects if the cluster does not serve one of the kinds. The list contains Event, because operator-sdk would otherwise
-// assume that a rule for events refers to the old events.k8s.io/v1beta1 API.
+// view shows no objects unless the cluster serves all of the kinds. The list contains Event, because operator-sdk would otherwise assume
+// that a rule for events refers to the old events.k8s.io/v1beta1 API.
 func TestResourcesOfTheDetailsPage(t *testing.T) {
 	var listed []string
 	for _, r := range bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0].Resources {

@@ -67,7 +67,7 @@ func write(t *testing.T, file, content string) {
 	}
 }
 
-// run runs one of the project's scripts, and returns the calls of programs and the output.
+// run runs one of the project's scripts, and returns the recorded calls and the output.
 func (d *demo) run(t *testing.T, environment []string, script ...string) (calls []string, output string) {
 	t.Helper()
 	_ = os.Remove(d.calls)
@@ -84,7 +84,7 @@ func (d *demo) run(t *testing.T, environment []string, script ...string) (calls 
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(recorded), d.root, "")), "\n"), string(printed)
 }
 
-// callsOf returns the calls of the given programs.
+// callsOf returns the calls to the given programs.
 func callsOf(calls []string, programs ...string) []string {
 	return slices.DeleteFunc(slices.Clone(calls), func(call string) bool {
 		program, _, _ := strings.Cut(call, " ")
@@ -92,7 +92,7 @@ func callsOf(calls []string, programs ...string) []string {
 	})
 }
 
-// TestDemo_onKind checks the calls of the demo with kind, from the creation of the cluster to the deployment by image tag.
+// TestDemo_onKind checks what the demo calls if it uses kind, from the creation of the cluster to the deployment by image tag.
 func TestDemo_onKind(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	version := strings.TrimSpace(text(t, "VERSION"))

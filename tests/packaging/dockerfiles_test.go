@@ -49,8 +49,8 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// imageOf returns an image's instructions, including the instructions of the stages that it is based on. The first instruction is the FROM
-// instruction with the base image.
+// imageOf returns an image's instructions, including the instructions of the stages that the image is based on. The first instruction is
+// the FROM instruction with the base image.
 func imageOf(t *testing.T, file, program string) []instruction {
 	t.Helper()
 	stages, stage := map[string][]instruction{}, ""
@@ -69,8 +69,8 @@ func imageOf(t *testing.T, file, program string) []instruction {
 	return stages[""] // only the last stage has no name
 }
 
-// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that the images contain
-// nothing except these programs.
+// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that the images have no
+// base image.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {

@@ -74,7 +74,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestTestedVersions checks that the documentation states the tested versions, from which the tools are built.
+// TestTestedVersions checks that the documentation states the tested versions. The tools are built from these versions.
 func TestTestedVersions(t *testing.T) {
 	newest := pinned(t, "cluster", "k8s.io/kubernetes")
 	servers := []string{newest}
@@ -106,7 +106,7 @@ func TestTestedVersions(t *testing.T) {
 	}
 }
 
-// pinned returns a module's version in a set of tools.
+// pinned returns the version to which a set of tools pins a module.
 func pinned(t *testing.T, set, module string) string {
 	t.Helper()
 	version := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(

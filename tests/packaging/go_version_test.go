@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheRequiredGoVersionIsDocumented checks that the documentation names the newest Go version that any module with project code
-// requires. Other modules only pin programs from other projects, for which make downloads the required Go versions.
+// requires. Other modules only pin programs from other projects, and make downloads the Go versions that these programs require.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
 	for _, folder := range foldersOf(t, "go.mod") {
@@ -36,7 +36,7 @@ func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	}
 }
 
-// TestEverythingIsBuiltWithOneVersionOfGo checks that make, CI, the workflows, the Dockerfiles and the toolchain lines of all modules
+// TestEverythingIsBuiltWithOneVersionOfGo checks that make, CI, the workflows, the Dockerfiles, and the toolchain lines of all modules
 // specify the same Go version.
 func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^toolchain go(\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// image identifies one of the project's images: by its Dockerfile, and the value of the build argument PROGRAM.
+// image identifies one of the project's images by its Dockerfile and the value of the build argument PROGRAM.
 type image struct{ file, program string }
 
 // images returns the images that are part of a release.
@@ -43,8 +43,8 @@ func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	}
 }
 
-// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is one of the images, and that make builds the
-// image's program from the same package.
+// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is one of the images, and that make and the
+// Dockerfile build the image's program from the same package.
 func TestDockerfileHasEachProgram(t *testing.T) {
 	var programs, stages []string
 	makefiles := text(t, "Makefile") + text(t, "tools", "make", "must-gather.mk")

@@ -58,7 +58,7 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives creates archives that contain small programs. It checks the contents of the archives, their checksums and the plugin's
+// TestArchives creates archives that contain small programs. It checks the contents of the archives, their checksums, and the plugin's
 // manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()

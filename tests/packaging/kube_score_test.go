@@ -106,8 +106,8 @@ func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	return all.String()
 }
 
-// children returns objects that the operator creates, from the files with which the operator's tests compare these objects. This test does
-// not use everything.yaml, because that file intentionally contains unusual values.
+// children returns objects that the operator creates. It reads them from the files that contain the expected objects of the operator's
+// tests. This test does not use everything.yaml, because that file intentionally contains unusual values.
 func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder

@@ -69,7 +69,7 @@ func TestNamedPagesExist(t *testing.T) {
 	}
 }
 
-// TestNamedPages checks that the project's URLs, with and without a heading, and page names are found in text.
+// TestNamedPages checks that namedPages finds the project's URLs, with and without a heading, and page names.
 func TestNamedPages(t *testing.T) {
 	const url = "https://github.com/echo-operator/echo-operator"
 	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +

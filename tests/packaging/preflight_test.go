@@ -18,8 +18,8 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 	}
 }
 
-// TestImagesForMirrors checks the related images. A disconnected cluster mirrors only these images. The operator must know their names,
-// except for the must-gather image, which people run. A release may omit the must-gather image.
+// TestImagesForMirrors checks the related images. A disconnected cluster mirrors only these images. The operator must know the names of all
+// of them except the must-gather image, which people run. A release may omit the must-gather image.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]

@@ -150,8 +150,7 @@ func TestReleased_haveNotices(t *testing.T) {
 	}
 }
 
-// TestReleasedBills_listWhatIsLinked compares the bills of materials that `make sbom` wrote with the modules that are linked into the
-// programs.
+// TestReleasedBills_listWhatIsLinked compares the bills of materials from `make sbom` with the modules that are linked into the programs.
 func TestReleasedBills_listWhatIsLinked(t *testing.T) {
 	if _, err := os.Stat(inProject("dist", "sbom")); err != nil {
 		t.Skip("'make sbom' writes the bills of materials")

@@ -45,8 +45,8 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 	}
 }
 
-// rejections returns the reasons why OLM v1's library would reject the replacement of one CRD by another. Like older versions of the
-// library, it also rejects changed descriptions and additional enum values.
+// rejections returns the reasons why OLM v1's library would reject an upgrade from one CRD to another. rejections also reports changed
+// descriptions and additional enum values, which older versions of the library reject.
 func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
 	for _, version := range from.Spec.Versions { // the API server sets the stored versions of an installed CRD
@@ -174,7 +174,7 @@ func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
 }
 
 // TestDefaults_areThoseThatStay checks that the schema has no defaults other than the listed ones. GitOps tools report a default as a
-// difference if the field is in a list, or in an object that may be absent. The console's form also sends defaults of these fields.
+// difference if the field is in a list, or in an object that may be absent. The console's form also sends the defaults of such fields.
 func TestDefaults_areThoseThatStay(t *testing.T) {
 	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
 	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",

@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 )
 
-// TestValidators runs all validators from operator-sdk, from the operator hubs and from preflight. Warnings are failures.
+// TestValidators runs all validators from operator-sdk, the operator hubs, and preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")
 	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})

@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate is the average number of moments after which the operator loses memories.
+// lossRate is the average number of moments from one loss of memories to the next.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories at random moments. The zero value does nothing.

@@ -23,7 +23,7 @@ const templateAnnotation = "template"
 // orphanedReplicaSet is the UID of an orphaned Deployment's ReplicaSet.
 const orphanedReplicaSet = types.UID("orphaned")
 
-// control does the work of the Deployment controller, the Gateway controller, the kubelet and the garbage collector.
+// control does the work of the Deployment controller, the Gateway controller, the kubelet, and the garbage collector.
 func (s *simulation) control() {
 	for _, o := range s.list("deployments") {
 		if o.GetDeletionTimestamp() == nil {

@@ -1,5 +1,5 @@
-// Package reliability searches for faults that the operator does not recover from. The operator runs with the manager, caches, controllers
-// and queues that ship. Only the network and the time are simulated. A simulated API server responds to the operator's requests. The
+// Package reliability searches for faults that the operator does not recover from. The operator runs with the shipped manager, caches,
+// controllers, and queues. Only the network and the time are simulated. A simulated API server responds to the operator's requests. The
 // simulation includes the parts of other controllers that an Echo depends on.
 //
 // A scenario is a sequence of actions by a person. A plan lists faults: an error before or after a request takes effect, a process that
@@ -9,6 +9,6 @@
 // With amnesia, the operator loses its memories at random moments. This may increase the number of requests and reconciles, but must change
 // nothing else. With AMNESIA=SEED, all plans run with amnesia.
 //
-// By default, the tests try each fault at each request that creates, changes or deletes an Echo. With RELIABILITY=all, they try all
+// By default, the tests try each fault at each request that creates, changes, or deletes an Echo. With RELIABILITY=all, they try all
 // scenarios and faults, pairs of faults, and every state in which the operator may start.
 package reliability

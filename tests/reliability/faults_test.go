@@ -24,7 +24,7 @@ type fault struct {
 	breaks, hangs bool
 	// crashes is true if the process ends immediately. stops is true if the process is asked to end.
 	crashes, stops bool
-	// old is the number of recent changes to the request's resource that the restarted process does not know at first.
+	// old is the number of recent changes to the request's resource that the restarted process does not know about at first.
 	old int
 	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
@@ -66,7 +66,7 @@ var losses = []fault{
 	{name: "no response after", hangs: true, done: true, visible: true},
 }
 
-// place identifies the nth request with a name in a run, counted from 1. If the name is empty, the place is the nth request after the
+// place identifies the nth request with a given name in a run, counted from 1. If the name is empty, the place is the nth request after the
 // previous fault.
 type place struct {
 	name string

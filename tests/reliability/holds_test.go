@@ -7,8 +7,8 @@ type hold struct {
 	resource string
 	// from is the number of the first change that is late, counted from 1.
 	from int
-	// lag is how many changes late the watch is. If lag is 0, the watch reports no further changes. The watch catches up when nothing else is
-	// left to do.
+	// lag is how many changes the watch lags behind. If lag is 0, the watch reports no further changes. The watch catches up when nothing else
+	// is left to do.
 	lag int
 }
 

@@ -26,7 +26,7 @@ type kind struct {
 	group, version, kind string
 	// cluster is true if the kind is cluster-scoped.
 	cluster bool
-	// custom is true if no client applies objects of the kind, so that managed fields are not tracked.
+	// custom is true if no client applies objects of the kind, so their managed fields are not tracked.
 	custom bool
 	// fields returns the field manager for the kind.
 	fields func() *managedfields.FieldManager

@@ -87,7 +87,7 @@ func others() []scenario {
 	})
 }
 
-// changes returns scenarios that set and then unset a group of fields.
+// changes returns scenarios that each set a group of fields and then unset the same fields.
 func changes() []scenario {
 	groups := []struct {
 		name string
@@ -102,7 +102,7 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
-		{"service", func(s *v1.EchoSpec) { // the operator recreates the Service when the families are unset
+		{"service", func(s *v1.EchoSpec) { // the operator recreates the Service when the IP families are unset
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},

@@ -101,7 +101,8 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver sends the operator all pending changes of the resource with the oldest pending change. It reports whether there were any.
+// deliver sends the operator all pending changes of the resource with the oldest pending change. It reports whether any changes were
+// pending.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log

@@ -15,11 +15,11 @@ import (
 // state describes an Echo and its children when the operator starts.
 type state struct {
 	finalizer bool
-	// children contains "absent", "as desired" or "old" for each child, in the order of childKeys.
+	// children contains "absent", "as desired", or "old" for each child, in the order of childKeys.
 	children [3]string
-	// status is "none", "right" or "wrong".
+	// status is "none", "right", or "wrong".
 	status string
-	// mode is "active", "paused" or "deleting".
+	// mode is "active", "paused", or "deleting".
 	mode string
 }
 
@@ -122,8 +122,8 @@ func TestEveryState(t *testing.T) {
 	w.report(t, len(lags), len(all))
 }
 
-// problems returns the differences between a run's final state and the required state. All objects must be as desired, be deleted or be
-// unchanged, depending on the mode.
+// problems returns the differences between a run's final state and the required state. Depending on the mode, all objects must be as
+// desired, deleted, or unchanged.
 func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
 	var problems []string
 	for i, k := range childKeys {

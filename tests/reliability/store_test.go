@@ -86,8 +86,8 @@ func (s *store) commits() int {
 	return len(s.log)
 }
 
-// write passes a copy of an object to a function, and replaces the object with the result. The copy is nil if the object does not exist,
-// and the result is nil to remove the object. If nothing changes, write stores nothing.
+// write passes a copy of an object to a function, and replaces the object with the result. The copy is nil if the object does not exist. If
+// the result is nil, write removes the object. If nothing changes, write stores nothing.
 func (s *store) write(k objectKey,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()

@@ -15,8 +15,8 @@ type sweep struct {
 	plans, violations, missed, requests, losses atomic.Int64
 }
 
-// tries returns the maximum number of runs of a plan if no request matches its fault. Another run can match, because the order of a few
-// requests is random. With two faults, often no request matches the second fault.
+// tries returns the maximum number of runs of a plan if no request matches its fault. A request may match in another run, because the order
+// of a few requests is random. If a plan has two faults, often no request matches the second fault.
 func (p plan) tries() int {
 	if len(p.faults) > 1 {
 		return 1
@@ -67,8 +67,8 @@ func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns the problems with the events of a run. No event may be sent twice or, unless the process ended, be lost. Like a
-// restart, amnesia makes the operator forget which events it has sent and has yet to send.
+// eventProblems returns the problems with the events of a run. No event may be sent twice. No event may be lost unless the process ended.
+// Like a restart, amnesia makes the operator forget which events it has sent and has yet to send.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
@@ -158,7 +158,7 @@ func TestSingleFaults(t *testing.T) {
 	w.report(t, len(faults)+len(lags), len(tried))
 }
 
-// report prints the numbers of plans, faults and violations.
+// report prints the numbers of plans, faults, and violations.
 func (w *sweep) report(t *testing.T, faults, scenarios int) {
 	t.Helper()
 	t.Logf(

@@ -153,7 +153,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestFiles changes an archive, a chart and the checksums.
+// TestFiles changes an archive, a chart, and the checksums.
 func TestFiles(t *testing.T) {
 	r := newRelease(t)
 	const heading, archive = "## The files", "kubectl-echo_v0.1.0_linux_amd64.tar.gz: FAILED"

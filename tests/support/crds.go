@@ -10,14 +10,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// GatewayCRDs returns the files that contain the Gateway API CustomResourceDefinitions that the operator uses.
+// GatewayCRDs returns the files with the Gateway API CustomResourceDefinitions that the operator uses.
 func GatewayCRDs(ctx context.Context) []string {
 	GinkgoHelper()
 	folder := filepath.Join(ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
 	return crdFiles(folder, "gateway.networking.k8s.io", "gateways", "httproutes", "grpcroutes", "backendtlspolicies")
 }
 
-// MonitoringCRDs returns the files that contain the Prometheus Operator's CustomResourceDefinitions that the operator uses.
+// MonitoringCRDs returns the files with the Prometheus Operator's CustomResourceDefinitions that the Echo Operator uses.
 func MonitoringCRDs(ctx context.Context) []string {
 	GinkgoHelper()
 	module := ModuleFolder(ctx, "tools/prometheus-operator", "github.com/prometheus-operator/prometheus-operator")

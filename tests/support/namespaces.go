@@ -32,7 +32,7 @@ type Namespaces struct {
 	Stuck []string
 }
 
-// New creates a namespace for one spec with the Pod Security level "restricted", and returns the name of the namespace. After the spec, it
+// New creates a namespace with the Pod Security level "restricted" for one spec, and returns the name of the namespace. After the spec, New
 // deletes the namespace without delaying the next specs.
 func (n *Namespaces) New(ctx context.Context) string {
 	GinkgoHelper()

@@ -26,7 +26,7 @@ type column struct {
 type rule struct {
 	// files contains git patterns for the files to read.
 	files string
-	// expression is a regular expression with a group that matches the part of the text that forms a name.
+	// expression is a regular expression. Its group matches the part of the text that forms a name.
 	expression string
 	// text is the name, page is the page that documents the name, and end is the spelling on that page. In all three, $1 stands for the match
 	// of the group.

@@ -4,7 +4,7 @@
 //
 // usage: go run ./tests/surface [DIRECTORY] (by default, the current directory)
 //
-// It fails if a page does not contain a name that it should document.
+// The command fails if a page does not contain a name that the page should document.
 package main
 
 import (

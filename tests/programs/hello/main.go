@@ -1,4 +1,4 @@
-// hello is a server for a test image that requires root, because it writes to its root file system and listens on port 80.
+// hello is a server for a test image. It must run as root, because it writes to its root file system and listens on port 80.
 package main
 
 import (

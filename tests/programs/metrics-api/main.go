@@ -1,5 +1,5 @@
-// metrics-api serves the metrics.k8s.io API for autoscaling tests. It reports the CPU usage from its flag for each container in all pods
-// that match a request's label selector.
+// metrics-api serves the metrics.k8s.io API for autoscaling tests. For each container of the pods that match a request's label selector, it
+// reports the CPU usage that its flag sets.
 package main
 
 import (

@@ -130,7 +130,7 @@ func (r *report) probe(ctx context.Context) {
 		if i%2 == 0 {
 			client = fresh
 		}
-		// The prober completes the request even if the time is over, so that the request does not count as a failure.
+		// The prober completes the request even after the duration has elapsed, so that the request does not count as a failure.
 		r.record(exchange(context.WithoutCancel(ctx), client))
 		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return

@@ -13,7 +13,7 @@ import (
 )
 
 // otherControllers does the work of the Deployment controller and the garbage collector, which do not run. If there was work to do, it
-// returns an unrest.
+// returns an unrest error.
 func (s *server) otherControllers(ctx context.Context, now *state) error {
 	if err := s.collect(ctx, now); err != nil {
 		return err

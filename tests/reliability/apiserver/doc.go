@@ -1,4 +1,4 @@
-// Package apiserver searches for faults that the operator does not recover from on a real API server. It uses the shipped operator's
+// Package apiserver searches, on a real API server, for faults that the operator does not recover from. It uses the shipped operator's
 // manager, caches, permissions, and requests. Its tests take minutes, so they run only with RELIABILITY=all.
 //
 // TestWalk takes random steps: changes to an Echo that are drawn from its schema, other clients' changes to the Echo and its children,
@@ -10,5 +10,5 @@
 // In each run of a scenario, TestWatches tampers with one event in the operator's watches. The final state must be the same as without
 // tampering. If an event is dropped or sent out of order, the operator might not notice until it lists again.
 //
-// No other controllers run. The tests do their work.
+// No other controllers run. The tests do the work of those controllers.
 package apiserver

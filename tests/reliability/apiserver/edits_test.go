@@ -215,8 +215,8 @@ func (e edit) unless(field string) edit {
 	return e
 }
 
-// fits reports whether an edit applies to a spec and has a known outcome. While an Echo is paused, edits accumulate. The operator cannot
-// distinguish an item with a new name and number from an item that another client added.
+// fits reports whether an edit applies to a spec and has a known outcome. While an Echo is paused, edits accumulate. The operator then
+// cannot distinguish a list item whose name and number have both changed from an item that another client added.
 func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false

@@ -55,7 +55,7 @@ func (s *server) settle(ctx context.Context, namespace string, running func() (*
 	return now, err
 }
 
-// rest returns the stored state of a namespace. If there is work left to do, it also returns an unrest.
+// rest returns the stored state of a namespace. If there is work left to do, it also returns an unrest error.
 func (s *server) rest(ctx context.Context, p *process, namespace string) (*state, error) {
 	now, err := s.read(ctx, namespace)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 	return now, p.expectNoWork(ctx, s.client, now, namespace)
 }
 
-// isCurrent returns an unrest if the operator's cache does not match the stored state.
+// isCurrent returns an unrest error if the operator's cache does not match the stored state.
 func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
 	versions := map[string]string{}
 	for _, o := range now.all() {
@@ -108,7 +108,7 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// knowsPods returns an unrest if the operator's cache does not contain the stored pods.
+// knowsPods returns an unrest error if the operator's cache does not contain the stored pods.
 func (p *process) knowsPods(ctx context.Context, now *state, namespace string) error {
 	cached, known := &corev1.PodList{}, map[string]bool{}
 	if err := p.GetClient().List(ctx, cached, client.InNamespace(namespace)); err != nil {
@@ -128,8 +128,8 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// expectNoWork reconciles the Echo without writing. If the reconciler attempts a write, expectNoWork returns an unrest, unless the Echo's
-// status reports that the API server rejects the write.
+// expectNoWork reconciles the Echo without writing. If the reconciler attempts a write, expectNoWork returns an unrest error, unless the
+// Echo's status reports that the API server rejects the write.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways,

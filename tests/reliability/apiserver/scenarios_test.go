@@ -154,7 +154,8 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	return now.plain()
 }
 
-// podsOf does the ReplicaSet controller's work: it creates and deletes a Deployment's pod. If there was work to do, it returns an unrest.
+// podsOf does the ReplicaSet controller's work: it creates and deletes a Deployment's pod. If there was work to do, it returns an unrest
+// error.
 func (s *server) podsOf(ctx context.Context, now *state) error {
 	d := now.children["Deployment"]
 	switch {

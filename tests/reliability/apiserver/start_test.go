@@ -24,7 +24,7 @@ import (
 
 const (
 	// patience limits how long the tests wait, and allows for a busy machine. The operator does not watch a paused Echo's child that has lost
-	// its label. Only a check once a minute detects that the child was deleted.
+	// its label. Only a check that runs once a minute detects that such a child was deleted.
 	patience = status.LookPeriod + 20*time.Second
 	// interval is the time between two checks of a condition.
 	interval = 10 * time.Millisecond
@@ -101,5 +101,5 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()
-	<-p.stopped //nolint:errcheck // it was cut off, so that it may fail
+	<-p.stopped //nolint:errcheck // the process was cut off, so it may fail
 }

@@ -36,7 +36,8 @@ type state struct {
 	pods   []*object
 }
 
-// read reads the objects in a namespace. It reads the Echo first, so that a missing Echo was removed before the other objects were read.
+// read reads the objects in a namespace. It reads the Echo first: if the Echo is missing, it was removed before the other objects were
+// read.
 func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
 	if err != nil {

@@ -39,7 +39,7 @@ func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	w.patchSpec(t, f.Path[0], next)
 }
 
-// skipAmbiguous skips a change to the name of the Service's port while the Echo is paused, for the reason in edit.fits.
+// skipAmbiguous skips a change to the name of the Service's port while the Echo is paused, for the reason that edit.fits gives.
 func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	if w.isPaused() && portNameOf(w.spec) != portNameOf(next) {
 		t.SkipNow()
@@ -100,8 +100,8 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same Ingress class, load balancer class, or IP families. Otherwise, the operator may replace
-// the object.
+// sameClass reports whether two specs have the same value in a field such as the Ingress class, the load balancer class, or the IP
+// families. If the values differ, the operator may replace the object.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)

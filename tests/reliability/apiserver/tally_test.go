@@ -57,5 +57,6 @@ func (c *tally) String() string {
 		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
 }
 
-// violations is the name under which broken promises are counted. While rapid shrinks a walk, the walk breaks a promise many times.
+// violations is the name under which broken promises are counted. While rapid shrinks a walk, it repeats the walk, and each repetition may
+// break the promise again.
 const violations = "violations, including those found while shrinking"

@@ -35,7 +35,7 @@ type walk struct {
 	// check.
 	uids     map[string]types.UID
 	replaced map[string]bool
-	// quiet is the number of writes to children at the last check if the Echo was paused, or -1 otherwise.
+	// quiet is the number of writes to children at the last check, or -1 if the Echo was not paused then.
 	quiet int
 	lines []string
 }
@@ -204,7 +204,7 @@ func (w *walk) remove(t *rapid.T, namespace string, propagation metav1.DeletionP
 	return now
 }
 
-// checkRefused checks that the Echo's status reports the same reason for rejecting the spec as a fresh Echo's status.
+// checkRefused checks that the Echo's status gives the same reason for rejecting the spec as the status of a fresh Echo.
 func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 	degraded := condition(now.echo, v1.ConditionDegraded)
 	if !isRefused(now.echo) || degraded["reason"] != fresh.reason || degraded["message"] == "" {
@@ -221,7 +221,7 @@ func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 	return w.settleWalked(t), w.outcomeOf(t, w.spec)
 }
 
-// checkPaused checks that the status reports that the Echo is paused, and that the operator has not written to its children.
+// checkPaused checks that the status reports that the Echo is paused, and that the operator has not written to the Echo's children.
 func (w *walk) checkPaused(t *rapid.T, now *state) {
 	progressing := condition(now.echo, v1.ConditionProgressing)
 	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() ||

@@ -123,7 +123,7 @@ func throughAll(tamperers []*tamperer) func(http.RoundTripper, *http.Request) (*
 	}
 }
 
-// outcomes counts plans by type of tampering, kind and scenario.
+// outcomes counts plans by type of tampering, kind, and scenario.
 type outcomes struct {
 	lock   sync.Mutex
 	counts map[string]map[string]int

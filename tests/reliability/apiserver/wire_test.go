@@ -156,7 +156,7 @@ func (w *wire) isCut() bool {
 	return w.dead
 }
 
-// requests returns how many requests reconciles have sent in a namespace.
+// requests returns the number of requests that reconciles have sent in a namespace.
 func (w *wire) requests(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -29,7 +29,7 @@ import (
 // quiet is how long the test expects no writes from the operator while nothing changes.
 const quiet = 10 * time.Second
 
-// withoutEchoes returns the kinds of objects that may belong to an Echo, except the Echo.
+// withoutEchoes returns the kinds of objects that may belong to an Echo, but not the kind Echo.
 func withoutEchoes() []client.ObjectList {
 	return []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}
@@ -49,8 +49,8 @@ func objects(ctx context.Context, g Gomega, namespace string, kinds ...client.Ob
 }
 
 // picture returns the contents of a namespace, by kind and name. It omits values that differ between two namespaces with the same Echoes:
-// generated names, times, UIDs, versions and addresses. Each object is shown with its owner, so that an object whose owner no longer exists
-// causes a difference.
+// generated names, times, UIDs, versions, and addresses. Each object is shown with its owner, so that an object whose owner no longer
+// exists causes a difference.
 func picture(ctx context.Context, g Gomega, namespace string) map[string]string {
 	all := objects(ctx, g, namespace, append(withoutEchoes(), &v1.EchoList{})...)
 	living := map[types.UID]string{}
@@ -81,8 +81,8 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey returns a key for a companion from its owner's name. If an owner has several companions, the keys of the others contain a
-// number.
+// companionKey returns a key for a companion from its owner's name. If an owner has several companions, the keys of all but the first
+// contain a number.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
 	for number := 2; seen[key] != ""; number++ {

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("a node is stopped and started again", func() {
-	// The operator, all echo servers and the prober stop with the node, so that nothing responds until the node is back.
+	// The operator, all echo servers, and the prober stop with the node, so that nothing responds until the node is back.
 	It("with everything that runs on it", func(ctx SpecContext) {
 		s := newStage(ctx)
 		s.await(ctx, 10)

@@ -1,6 +1,6 @@
-// Package crashes tests how the operator recovers from crashes on the test cluster with real containers. The operator, the control plane
-// and the node crash. The operator also loses its lease, its permissions and its CustomResourceDefinition. Meanwhile, the tests create,
-// change and delete Echoes. `make reliability-crashes` runs the tests.
+// Package crashes tests how the operator recovers from crashes on the test cluster with real containers. The operator, the control plane,
+// and the node crash. The operator also loses its lease, its permissions, and its CustomResourceDefinition. Meanwhile, the tests create,
+// change, and delete Echoes. `make reliability-crashes` runs the tests.
 package crashes
 
 import (
@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// A failed spec may leave processes stopped that later specs need.
+// After a failed spec, processes that later specs need may still be stopped.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")

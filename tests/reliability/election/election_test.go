@@ -37,7 +37,8 @@ const (
 	interval = 50 * time.Millisecond
 	// editPeriod is the time between two changes of an Echo.
 	editPeriod = 200 * time.Millisecond
-	// echoes is the number of Echoes. It is large, so that a leader without its lease still writes while some Echoes wait for lost requests.
+	// echoes is the number of Echoes. It is large, so that a leader that lost the lease still sends writes while some Echoes wait for lost
+	// requests.
 	echoes = 20
 )
 
@@ -45,7 +46,7 @@ const (
 type trouble int
 
 const (
-	leaseLost trouble = iota // only lease requests are lost, so that other requests still arrive
+	leaseLost trouble = iota // only lease requests are lost, so other requests still arrive
 	allLost
 	terminated
 	troubles

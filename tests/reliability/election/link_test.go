@@ -78,7 +78,7 @@ type link struct {
 	carrier http.RoundTripper
 }
 
-// serve starts a server for a link, with HTTP/2 like the API server.
+// serve starts a server for a link. Like the API server, this server supports HTTP/2.
 func (l *link) serve() *httptest.Server {
 	server := httptest.NewUnstartedServer(l)
 	server.EnableHTTP2 = true
@@ -87,7 +87,7 @@ func (l *link) serve() *httptest.Server {
 	return server
 }
 
-// newLink returns a link that sends requests to an API server with a user's permissions.
+// newLink returns a link that sends requests with a user's permissions to an API server.
 func newLink(config *rest.Config, process int, n *network, j *journal) (*link, error) {
 	carrier, err := rest.TransportFor(config)
 	if err != nil {

@@ -76,7 +76,7 @@ func unknownNames(file, expression string) []string {
 	return unknown
 }
 
-// declaration is a function, a method or a group of constants.
+// declaration is a function, a method, or a group of constants.
 type declaration struct {
 	path       string // absolute path of the file
 	start, end int    // byte offsets in the file

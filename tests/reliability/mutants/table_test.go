@@ -5,7 +5,7 @@ import "slices"
 // mutant is a bug that a test must catch.
 type mutant struct {
 	name string
-	// in is the function, method or constant that contains the bug. old is text in that declaration, and new is the text with the bug.
+	// in is the function, method, or constant that contains the bug. old is text in that declaration, and new is the text with the bug.
 	in, old, new string
 	// by is a pattern for the test that must catch the mutant, and of is a pattern for the test's packages.
 	by, of string

@@ -15,7 +15,7 @@ func Posted(schema, data, sample map[string]any) map[string]any {
 	return posted
 }
 
-// prune returns a value after removing its empty parts. If the form's initial sample has an empty value, a number or a boolean in the same
+// prune returns a value after removing its empty parts. If the form's initial sample has an empty value, a number, or a boolean in the same
 // place, prune keeps the empty part.
 //
 // console-shared/src/components/dynamic-form/utils.ts: prune
@@ -45,7 +45,7 @@ func prune(value, sample any) any {
 	}
 }
 
-// isEmpty reports whether a value is null, an empty string, an empty object or an empty list. The values false and 0 are not empty.
+// isEmpty reports whether a value is null, an empty string, an empty object, or an empty list. The values false and 0 are not empty.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -61,7 +61,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isSpared implements definedAndEmpty from the source. It is also true for numbers and booleans, because lodash considers them empty.
+// isSpared implements definedAndEmpty from the source. It also returns true for numbers and booleans, because lodash considers them empty.
 func isSpared(sample any) bool {
 	switch sample.(type) {
 	case nil:
@@ -73,7 +73,7 @@ func isSpared(sample any) bool {
 	}
 }
 
-// fill adds defaults to a value. To an object, it adds all nested objects, so that the form can show their fields.
+// fill adds defaults to a value. If the value is an object, fill also adds all nested objects, so that the form can show their fields.
 //
 // github.com/rjsf-team/react-jsonschema-form, packages/core/src/utils.js: computeDefaults, mergeDefaultsWithFormData
 func fill(schema map[string]any, value any) any {

@@ -69,7 +69,7 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 	}
 }
 
-// pages returns the names of the console's pages, buttons and fields. It also returns the menu paths with which the first step of a task
+// pages returns the names of the console's pages, buttons, and fields. It also returns the menu paths with which the first step of a task
 // may begin. Every page has the menu, but not every page has a project bar.
 func pages() (words, begin []string) {
 	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}

@@ -39,8 +39,8 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 	return nil
 }
 
-// NewOperator assembles the operator with a policy for its pods. The operator watches the given namespaces, or all namespaces if none are
-// given, and sends requests as OperatorUser.
+// NewOperator assembles the operator with the given Pod Security level for the pods that it creates. The operator watches the given
+// namespaces, or all namespaces if none are given, and sends requests as OperatorUser.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
 	standard, err := policy.NewPodSecurity(podSecurity)
 	if err != nil {

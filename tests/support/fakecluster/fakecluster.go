@@ -75,7 +75,7 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 // testSchema is read only once, because reading it takes as long as running many tests.
 var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
-// FailOn makes one kind of write fail. The name is an entry of Writes.
+// FailOn makes all writes with the given name fail. The name has the form of an entry in Writes.
 func (w *World) FailOn(name string, err error) {
 	w.Fail = func(write string) error {
 		if write == name {
@@ -117,7 +117,7 @@ func (w *World) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if patch.Type() == types.ApplyPatchType { // apply requests have tests on a real API server
+			if patch.Type() == types.ApplyPatchType { // other tests send apply requests to a real API server
 				body, err := patch.Data(object)
 				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
 			}
@@ -168,7 +168,7 @@ func echoPodLabels() map[string]string {
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
 }
 
-// EchoPod returns a pod of an Echo's Deployment on node "n".
+// EchoPod returns a pod on node "n" that belongs to an Echo's Deployment.
 func EchoPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),

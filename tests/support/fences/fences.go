@@ -15,7 +15,7 @@ type Fence struct {
 	Language string
 	// Text is the content of the fence, without the indentation that a surrounding list adds.
 	Text string
-	// Reason is the reason in the fence's mark for not running the fence.
+	// Reason is why the commands are not run, according to the fence's mark.
 	Reason string
 }
 

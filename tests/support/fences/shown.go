@@ -20,7 +20,7 @@ func (s *Step) Missing(output string) string {
 	return ""
 }
 
-// pattern returns a regular expression for a line that matches any values of the variable parts.
+// pattern returns a regular expression that matches a line with any values in its variable parts.
 func pattern(line string) string {
 	differs := regexp.MustCompile(`\.\.\.|\d+\.\d+\.\d+\.\d+(:\d+)?|\d{4}-\d\d-\d\dT[\d:.]+Z|\bv0\.1\.0\b|\b\d+(ms|s|m)\b|` +
 		`"[0-9a-f]{16}"|-[0-9a-z]{8,10}-[0-9a-z]{5}\b|\s+`)

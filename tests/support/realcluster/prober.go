@@ -36,7 +36,7 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/programs/prober, and waits until the prober is connected to the URL. After the
+// StartProber starts a prober, passes the arguments to tests/programs/prober, and waits until the prober is connected to the URL. After the
 // test, it deletes the prober.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
