@@ -9,7 +9,7 @@ export CGO_ENABLED := 0
 # The Go version that everything is built with, even on a machine that is configured to use only its own. `make test` compares it with
 # go.mod and the Dockerfiles.
 export GOTOOLCHAIN := go1.27.3
-# Debug information takes time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
+# Debug information takes time to compile. The same flags for programs, tests, and tools keep Go's build cache shared.
 no_dwarf := -gcflags=all=-dwarf=false
 # Tests do not vet all their dependencies, which would take more than a minute of CPU time: `make lint` vets.
 test_flags := -vet=off
@@ -45,7 +45,7 @@ PATHCHECK_IMG ?= $(call beside_img,echo-operator-pathcheck,PATHCHECK_IMG)
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 #: the image of the catalog
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
-#: a directory with etcd, kube-apiserver and kubectl, such as the one from setup-envtest; not set: `make test` builds them
+#: a directory with etcd, kube-apiserver, and kubectl, such as the one from setup-envtest; not set: `make test` builds them
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
@@ -78,7 +78,7 @@ given = $(filter command environment,$(firstword $(origin $(1))))
 beside_img = $(if $(findstring @,$(IMG)),$(error IMG has a digest: also set $(2)))$(strip \
 	)$(if $(findstring /,$(IMG)),$(dir $(IMG)))$(1):$(or $(word 2,$(subst :, ,$(notdir $(IMG)))),latest)
 
-# IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if any of them was set, directly or through IMAGE_TAG_BASE.
+# IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG if any of them was set, directly or through IMAGE_TAG_BASE.
 given_images = $(if $(call given,IMG)$(call given,ECHO_SERVER_IMG)$(call given,PATHCHECK_IMG)$(call given,IMAGE_TAG_BASE),$(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG))
 
 # tool SET: the directory with the programs of a tool set, which are built if they do not exist.
@@ -175,7 +175,7 @@ verify: generate manifests bundle catalog surface ## Fail if a generated file is
 	@go run -trimpath ./tests/commands
 
 .PHONY: kube-score
-kube-score: ## Fail if kube-score has a remark on the manifests, the chart or the objects of an Echo that docs/explanation/security.md does not answer.
+kube-score: ## Fail if kube-score has a remark on the manifests, the chart, or the objects of an Echo that docs/explanation/security.md does not answer.
 	@program=$(call tool,kube-score)/kube-score; cd tests/packaging && KUBE_SCORE="$$program" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
 
 .PHONY: vulncheck
@@ -196,7 +196,7 @@ run: install ## Run the operator on this machine, against the current cluster.
 ##@ Images
 
 .PHONY: build
-build: ## Build the operator, the echo server, pathcheck and the scorecard tests for PLATFORMS into bin/.
+build: ## Build the operator, the echo server, pathcheck, and the scorecard tests for PLATFORMS into bin/.
 	@echo "building programs for $(PLATFORMS)"
 	@$(call compile,manager,.)
 	@$(call compile,echo-server,./cmd/echo-server)
@@ -223,7 +223,7 @@ prober-image: ## The same for the image that sends requests in tests and in the 
 docker-build bundle-build catalog-build: override PLATFORMS := $(if $(findstring $(comma),$(PLATFORMS)),linux/$(GOARCH),$(PLATFORMS))
 
 .PHONY: docker-build
-docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives for `docker load` in bin/images. Does not require Docker.
+docker-build: build ## Build IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG as archives for `docker load` in bin/images. Does not require Docker.
 	@$(build_image) echo-operator archive bin/images/echo-operator.tar $(IMG)
 	@$(build_image) echo-server archive bin/images/echo-server.tar $(ECHO_SERVER_IMG)
 	@$(build_image) echo-operator-pathcheck archive bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
@@ -234,8 +234,8 @@ demo-archives: docker-build
 	@$(build_image) prober archive bin/images/prober.tar $(call beside_img,prober,IMG)
 
 .PHONY: docker-push docker-buildx
-docker-push: ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG for PLATFORMS and push them, with the credentials of `docker login`.
-docker-buildx: ## The same for amd64, arm64, ppc64le and s390x, or for PLATFORMS if set.
+docker-push: ## Build IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG for PLATFORMS and push them, with the credentials of `docker login`.
+docker-buildx: ## The same for amd64, arm64, ppc64le, and s390x, or for PLATFORMS if set.
 docker-buildx: PLATFORMS := $(if $(call given,PLATFORMS),$(PLATFORMS),$(release_platforms))
 docker-push docker-buildx: build
 	@$(build_image) echo-operator push $(IMG)
@@ -256,7 +256,7 @@ uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the cur
 	@kubectl=$$(tools/make/kubectl); "$$kubectl" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
-deploy: ## Deploy the operator to the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
+deploy: ## Deploy the operator to the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG if set.
 	@tools/make/deploy $(given_images)
 
 .PHONY: undeploy
@@ -265,7 +265,7 @@ undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize config/default | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
-build-installer: ## Write dist/install.yaml, which installs the operator from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG.
+build-installer: ## Write dist/install.yaml, which installs the operator from IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG.
 	@mkdir -p dist
 	@tools/make/installer $(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG) >dist/install.yaml
 

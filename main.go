@@ -80,8 +80,8 @@ func newWatch() *cobra.Command {
 	options := watch.Options{}
 	command := &cobra.Command{
 		Use:   "watch " + watch.KindNames("|"),
-		Short: "Print changes to pods, nodes, deployments or echoes",
-		Long: "Print objects that are added, updated or deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, " +
+		Short: "Print changes to pods, nodes, deployments, or echoes",
+		Long: "Print objects that are added, updated, or deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, " +
 			"until interrupted.",
 		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {

@@ -40,7 +40,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
 	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that request one")
 	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM, unless the --cert file contains it")
-	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")
+	flags.StringVar(&c.direct, "direct", "", "a `URL` that reaches the same Echo without the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute,
@@ -80,7 +80,7 @@ func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (
 
 func (c *Command) checkOutput() error {
 	if _, ok := formats()[c.output]; !ok {
-		return fmt.Errorf("--output: %q is not text, json, html or expect", c.output)
+		return fmt.Errorf("--output: %q is not text, json, html, or expect", c.output)
 	}
 	return nil
 }

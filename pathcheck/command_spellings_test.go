@@ -51,7 +51,7 @@ func commandSpellings(t *testing.T) map[string]commandRow {
 		"key":  {"", []commandSpelling{{write(leaf.Key), "", "it requires --cert"}}},
 		"direct": {"http://192.0.2.1", []commandSpelling{{" http://192.0.2.1 ", "http://192.0.2.1", ""},
 			{"http://192.0.2.1:0", "", "not a URL such as"}}},
-		"output":   {"json", []commandSpelling{{"JSON", "", "not text, json, html or expect"}}},
+		"output":   {"json", []commandSpelling{{"JSON", "", "not text, json, html, or expect"}}},
 		"deadline": {"3m", []commandSpelling{{"180s", "3m", ""}, {"180", "", "must be a duration like"}, {"-1s", "", "not longer than 0s"}}},
 		"expect": {"client.address=kept", []commandSpelling{{" client.address = kept ", "client.address=kept", ""},
 			{"body.max=>=10240Ki", "body.max=>=10240Ki", ""}, {"body.max==>10Mi", "", "write >= or <="},

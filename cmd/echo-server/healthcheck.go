@@ -33,7 +33,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 		return fmt.Errorf("no response from the admin port: %w", err)
 	}
 	if code, _, _ := strings.Cut(status, " "); code != "200" {
-		return fmt.Errorf("not ready: /readyz of the admin port responds %q", status)
+		return fmt.Errorf("not ready: /readyz on the admin port responds with %q", status)
 	}
 	return nil
 }

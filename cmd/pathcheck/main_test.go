@@ -22,7 +22,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"":                                   "one URL is required",
 		"http://a http://b":                  "one URL is required",
 		"--unknown http://a":                 "unknown flag: --unknown",
-		"--output=xml http://a":              `--output: "xml" is not text, json, html or expect`,
+		"--output=xml http://a":              `--output: "xml" is not text, json, html, or expect`,
 		"--groups=a http://a":                `unknown group "a": the groups are request, client, tls`,
 		"--name=web http://a":                `--name: "web" is not NAMESPACE/NAME`,
 		"--expect=a http://a":                "is not an expectation such as client.address=kept",

@@ -23,7 +23,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-const usage = "echo-scorecard TEST   # descriptors, examples, permissions or restricted; the bundle is in /bundle"
+const usage = "echo-scorecard TEST   # descriptors, examples, permissions, or restricted; the bundle is in /bundle"
 
 func main() {
 	flags := pflag.NewFlagSet("echo-scorecard", pflag.ContinueOnError)

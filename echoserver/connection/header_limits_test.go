@@ -13,14 +13,14 @@ func TestCheckHeader(t *testing.T) {
 		size   HeaderSize
 		status int
 	}{
-		"a short header":                    {HeaderSize{100, 20, 3}, 0},
-		"the largest header":                {HeaderSize{DefaultHeaderBytes, 20, 3}, 0},
-		"a byte more":                       {HeaderSize{DefaultHeaderBytes + 1, 20, 3}, 431},
-		"as many fields as allowed":         {HeaderSize{5000, 20, MaxFields}, 0},
-		"a field more":                      {HeaderSize{5000, 20, MaxFields + 1}, 431},
-		"the longest request line":          {HeaderSize{9000, MaxRequestLine, 3}, 0},
-		"a longer request line":             {HeaderSize{9000, MaxRequestLine + 1, 3}, 414},
-		"a longer request line of too much": {HeaderSize{DefaultHeaderBytes + 1, MaxRequestLine + 1, 3}, 414},
+		"a short header":            {HeaderSize{100, 20, 3}, 0},
+		"the largest header":        {HeaderSize{DefaultHeaderBytes, 20, 3}, 0},
+		"a byte more":               {HeaderSize{DefaultHeaderBytes + 1, 20, 3}, 431},
+		"as many fields as allowed": {HeaderSize{5000, 20, MaxFields}, 0},
+		"a field more":              {HeaderSize{5000, 20, MaxFields + 1}, 431},
+		"the longest request line":  {HeaderSize{9000, MaxRequestLine, 3}, 0},
+		"a longer request line":     {HeaderSize{9000, MaxRequestLine + 1, 3}, 414},
+		"a longer request line in a header that is too large": {HeaderSize{DefaultHeaderBytes + 1, MaxRequestLine + 1, 3}, 414},
 	} {
 		status := 0
 		if rejected := CheckHeader(c.size, DefaultHeaderBytes); rejected != nil {

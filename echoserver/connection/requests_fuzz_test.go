@@ -53,7 +53,7 @@ func FuzzRequests(f *testing.F) {
 				}
 				whole = len(got.handled)
 				if got.responses != len(got.handled)+got.reported {
-					t.Errorf("%q: of %d responses, %d are of handlers, and %d are reported", pieces, got.responses, len(got.handled), got.reported)
+					t.Errorf("%q: of %d responses, %d are from handlers, and %d are reported", pieces, got.responses, len(got.handled), got.reported)
 				}
 			})
 		}

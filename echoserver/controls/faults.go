@@ -110,7 +110,7 @@ func (c *Controls) apply(f *Fault, number int) {
 // checkRequestedFault completes the controls with which a request defines a fault. It returns an error if they contradict each other.
 func (c *Controls) checkRequestedFault() error {
 	if c.requests("status") && c.Connection == ConnectionReset {
-		return errors.New("connection reset sends no response, so it excludes status")
+		return errors.New("connection reset sends no response, so it cannot be combined with status")
 	}
 	if c.requests("failures") && !c.requests("status", "delay", "connection") {
 		c.Status = http.StatusServiceUnavailable

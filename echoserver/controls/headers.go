@@ -67,7 +67,7 @@ func isEmptyList(values []string) bool {
 
 func checkSyntax(h Header) error {
 	if !httpguts.ValidHeaderFieldName(h.Name) {
-		return fmt.Errorf("%.100q is not a header name: a name consists of letters, digits and %s", h.Name, tokenCharacters)
+		return fmt.Errorf("%.100q is not a header name: a name consists of letters, digits, and %s", h.Name, tokenCharacters)
 	}
 	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return fmt.Errorf("the value of %.100s contains a control character", h.Name)

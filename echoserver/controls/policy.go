@@ -50,7 +50,7 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 // know this status may send the final response to the next request, even if that request is from another client.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
-		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
+		return false, errors.New("a request cannot cause a response with status 103, which some proxies do not understand; " + needsFull)
 	}
 	return ParseBoolean(text)
 }
@@ -63,12 +63,12 @@ func (p Policy) checkHeader(h Header) error {
 		return nil
 	case h.Name == "Location":
 		if !isLocalPath(h.Value) {
-			return fmt.Errorf("the Location %.100q is not a path of this server such as /shop; %s", h.Value, needsFull)
+			return fmt.Errorf("the Location %.100q is not a path on this server, such as /shop; %s", h.Value, needsFull)
 		}
 		return nil
 	}
 	return fmt.Errorf("%.100s cannot be set by a request: allowed headers are Content-Language, Content-Type, Location, Retry-After and "+
-		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
+		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color, and X-My-Color; %s", h.Name, needsFull)
 }
 
 // isLocalPath reports whether every client interprets a Location as a path on the same origin. Browsers ignore tabs, and treat a backslash

@@ -61,7 +61,7 @@ func requestable() string {
 		}
 	}
 	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return strings.Join(names[:last], ", ") + ", and " + names[last]
 }
 
 // Names returns the names of all controls.
@@ -101,7 +101,7 @@ func (c *Controls) setSize(values []string, _ Policy) error {
 }
 
 func (c *Controls) setFormat(values []string, _ Policy) error {
-	return Into(&c.Format, OneOf("is not json, text or html", JSON, Text, HTML))(values[0])
+	return Into(&c.Format, OneOf("is not json, text, or html", JSON, Text, HTML))(values[0])
 }
 
 func (c *Controls) setPercentage(values []string, _ Policy) error {

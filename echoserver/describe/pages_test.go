@@ -20,7 +20,7 @@ func directives(t *testing.T, policy string) map[string]string {
 	for directive := range strings.SplitSeq(policy, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), " ")
 		if _, again := found[name]; again {
-			t.Errorf("%q has %s twice, of which browsers ignore the second", policy, name)
+			t.Errorf("%q has %s twice; browsers ignore the second", policy, name)
 		}
 		found[name] = value
 	}

@@ -1,2 +1,2 @@
-// Package echotest provides clients, listeners and wait functions for the echo server's tests.
+// Package echotest provides clients, listeners, and wait functions for the echo server's tests.
 package echotest

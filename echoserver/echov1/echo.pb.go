@@ -458,7 +458,7 @@ func (x *Metadata) GetValue() string {
 // Raw is a value that is not UTF-8.
 type Raw struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata, authority or serverName.
+	// metadata, authority, or serverName.
 	Where string `protobuf:"bytes,1,opt,name=where,proto3" json:"where,omitempty"`
 	// The key of the metadata.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

@@ -1,2 +1,2 @@
-// Package rejections counts and logs the connections and requests that net/http and TLS reject before a handler is called.
+// Package rejections counts and logs the connections and requests that net/http and crypto/tls reject before a handler is called.
 package rejections

@@ -138,7 +138,7 @@ func (h requestHeader) explainLine() (reason, detail string) {
 	_, _, isVersion := http.ParseHTTPVersion(h.version)
 	switch {
 	case len(h.line) != 3:
-		detail = "the first line does not consist of a method, a target and a version"
+		detail = "the first line does not consist of a method, a target, and a version"
 	case !httpguts.ValidHeaderFieldName(h.method): // a method is a token, like a field name
 		detail = "the method is not a token"
 	case !isVersion:

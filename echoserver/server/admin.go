@@ -22,7 +22,7 @@ func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 		case "/metrics":
 			metrics.expose(e)
 		default:
-			exchange.Reject(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
+			exchange.Reject(e, http.StatusNotFound, "not found: the paths are /metrics, /livez, and /readyz")
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // TestAdminResponses checks complete responses from the admin port before and during draining.
 func TestAdminResponses(t *testing.T) {
-	const unknown = "echo-server: not found: the paths are /metrics, /livez and /readyz\n"
+	const unknown = "echo-server: not found: the paths are /metrics, /livez, and /readyz\n"
 	for name, c := range map[string]struct {
 		path     string
 		draining bool

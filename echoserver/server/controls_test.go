@@ -87,7 +87,7 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.delay=5":       "echo.delay: ",
 		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
 		"/?echo.size=-1":       "echo.size: ",
-		"/?echo.format=xml":    `echo.format: "xml" is not json, text or html`,
+		"/?echo.format=xml":    `echo.format: "xml" is not json, text, or html`,
 		"/?echo.stauts=200":    "echo.stauts: unknown control: the controls are status, delay, set-header, ",
 		"/?echo.set-header=content-type:text/plain;a=b": "the query has controls but cannot be parsed",
 		"/?echo.body=x":                                   "echo.body: unknown control",
@@ -165,7 +165,7 @@ func TestConnectionControlsRefused(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for target, why := range map[string]string{
 		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
-		"/?echo.connection=reset&echo.status=503": "connection reset sends no response, so it excludes status",
+		"/?echo.connection=reset&echo.status=503": "connection reset sends no response, so it cannot be combined with status",
 	} {
 		if w := echotest.Record(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
 			t.Errorf("%s: the response is %d %q, want 400 with %q", target, w.Code, w.Body, why)

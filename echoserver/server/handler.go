@@ -104,7 +104,7 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
 	case routeEvents:
 		h.events(e, r, time.Second)
 	case routeUnknown:
-		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws and sse")
+		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws, and sse")
 	}
 }
 

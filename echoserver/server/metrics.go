@@ -56,7 +56,7 @@ func newMetrics(version string, b *connection.Budget, draining func() bool) *met
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
 			Help: "The duration of requests in seconds.", Buckets: buckets()}),
 		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
-		rejected: counters("echo_rejected_total", "Requests, connections and messages that were rejected or truncated.", "reason"),
+		rejected: counters("echo_rejected_total", "Requests, connections, and messages that were rejected or truncated.", "reason"),
 	}
 	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.rejected)
 	m.registry.MustRegister(m.gauges(version, draining)...)

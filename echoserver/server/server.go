@@ -68,7 +68,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 		log.Warn("environment variables that begin with ECHO_ are not settings and have no effect", "names", s.unknown)
 	}
 	if s.controls == controls.Full {
-		log.Warn("controls are Full: requests can set headers that proxies, caches and browsers act upon; use this only in private networks")
+		log.Warn("controls are Full: requests can set headers that proxies, caches, and browsers act on; use this only in private networks")
 	}
 	select {
 	case err := <-ended:

@@ -168,7 +168,7 @@ func TestRun(t *testing.T) {
 	for proto, client := range echotest.Clients(t) {
 		told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
 		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
-			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
+			t.Errorf("the response has the port, the pod, and the protocol %q, want %q", got, want)
 		}
 		counted := values(families(t,
 			echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)["echo_http_requests_total"])

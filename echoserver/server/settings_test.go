@@ -40,11 +40,11 @@ func TestSettingsRefused(t *testing.T) {
 		"ECHO_MAX_HEADER_BYTES=64KiB":         `ECHO_MAX_HEADER_BYTES: "64KiB" is not a number of bytes from 8192 to 65536`,
 		"ECHO_MAX_HEADER_BYTES=8191":          "ECHO_MAX_HEADER_BYTES: ",
 		"ECHO_MAX_HEADER_BYTES=65537":         "ECHO_MAX_HEADER_BYTES: ",
-		"ECHO_CONTROLS=full":                  `ECHO_CONTROLS: "full" is not Safe, Full or None`,
+		"ECHO_CONTROLS=full":                  `ECHO_CONTROLS: "full" is not Safe, Full, or None`,
 		"ECHO_IDENTITY=no":                    `ECHO_IDENTITY: "no" is neither true nor false`,
 		"ECHO_LOG_LEVEL=verbose":              `ECHO_LOG_LEVEL: "verbose" is neither info nor debug`,
 		"ECHO_TLS_ADDR=8443":                  `ECHO_TLS_ADDR: "8443" is not an address such as :8080`,
-		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request or Require`,
+		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request, or Require`,
 		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
 		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher ` +
 			"suite that this server supports: the secure suites are TLS_AES_128_GCM_SHA256, ",

@@ -21,7 +21,7 @@ func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show what is wrong with Echoes, and what to do",
-		Long: `Show what is wrong with an Echo and what to do, with its conditions, its objects, problems of its nodes, and the last warnings.
+		Long: `Show what is wrong with an Echo and what to do, with its conditions, its objects, problems with its nodes, and the last warnings.
 Without a name, list Echoes, starting with the ones that are not Ready.
 The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and 2 for errors.`,
 		Example: `  # Show what is wrong with the Echo web, and what to do
@@ -51,7 +51,7 @@ The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and
 		},
 	}
 	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the Echoes of all namespaces")
-	command.Flags().StringVarP(&format, "output", "o", "", "The format of the output: json, or text if it is empty")
+	command.Flags().StringVarP(&format, "output", "o", "", "The output format: json, or empty for text")
 	completeFlag(command, "output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	return command
 }

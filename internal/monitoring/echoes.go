@@ -67,11 +67,11 @@ func newEchoes(now func() time.Time) *Echoes {
 			echoes:   describe("echoes", "Number of Echoes by phase.", "phase"),
 			notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the Ready condition.", "reason"),
 			named: describe("echo_not_ready_since_timestamp_seconds",
-				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest time.", "echo_namespace", "echo", "reason"),
+				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
 			oldest: describe("oldest_echo_not_ready_seconds",
 				"Longest time, in seconds, for which any Echo has not been ready; 0 if all are ready."),
 			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
-			ready:      describe("replicas_ready", "Number of echo servers that are ready, of all Echoes."),
+			ready:      describe("replicas_ready", "Number of ready echo servers of all Echoes."),
 			companions: describe("companions", "Number of companions of all Echoes."),
 		},
 	}

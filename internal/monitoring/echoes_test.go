@@ -78,7 +78,7 @@ func TestEchoesAreCounted(t *testing.T) {
 		# HELP echo_operator_replicas_desired Number of desired echo servers of all Echoes.
 		# TYPE echo_operator_replicas_desired gauge
 		echo_operator_replicas_desired 12
-		# HELP echo_operator_replicas_ready Number of echo servers that are ready, of all Echoes.
+		# HELP echo_operator_replicas_ready Number of ready echo servers of all Echoes.
 		# TYPE echo_operator_replicas_ready gauge
 		echo_operator_replicas_ready 6
 	`)
@@ -99,7 +99,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 		e.Reported(newEcho(fmt.Sprintf("echo-%d", i+1), 1), newStatus(1, v1.PhaseReady, "", 0))
 	}
 	wantMetrics(t, e, "echo_not_ready_since_timestamp_seconds", `
-		# HELP echo_operator_echo_not_ready_since_timestamp_seconds Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest time.
+		# HELP echo_operator_echo_not_ready_since_timestamp_seconds Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.
 		# TYPE echo_operator_echo_not_ready_since_timestamp_seconds gauge
 		echo_operator_echo_not_ready_since_timestamp_seconds{echo="echo-0",echo_namespace="shop",reason="Unschedulable"} 9000
 	`)

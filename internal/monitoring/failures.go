@@ -8,7 +8,7 @@ type Failures struct{ counter *prometheus.CounterVec }
 func newFailures() *Failures {
 	return &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "reconcile_errors_total",
-		Help: "Number of reconciles that failed, by controller, kind and reason. The kind is user if a user must act, and " +
+		Help: "Number of reconciles that failed, by controller, kind, and reason. The kind is user if a user must act, and " +
 			"transient if the next attempt may succeed.",
 	}, []string{"controller", "kind", "reason"})}
 }

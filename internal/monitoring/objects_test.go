@@ -85,6 +85,17 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
+// TestRuleOfTheDocumentationIsTested checks that the cases also cover the rule that the documentation suggests.
+func TestRuleOfTheDocumentationIsTested(t *testing.T) {
+	g := NewWithT(t)
+	page, err := os.ReadFile("../../docs/how-to/monitor.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	rule, err := os.ReadFile("testdata/checks_unknown.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	_, groups, _ := strings.Cut(string(rule), "\n")
+	g.Expect(string(page)).To(ContainSubstring("  " + strings.ReplaceAll(strings.TrimSpace(groups), "\n", "\n  ") + "\n```"))
+}
+
 func TestObjectsAreInTheNamespaceOfTheOperator(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := Objects("operators")

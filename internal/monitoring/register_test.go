@@ -55,7 +55,7 @@ func TestFailures(t *testing.T) {
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("companion", false, "InvalidSpec")
 	wantMetrics(t, f.counter, "reconcile_errors_total", `
-		# HELP echo_operator_reconcile_errors_total Number of reconciles that failed, by controller, kind and reason. The kind is user if a `+
+		# HELP echo_operator_reconcile_errors_total Number of reconciles that failed, by controller, kind, and reason. The kind is user if a `+
 		`user must act, and transient if the next attempt may succeed.
 		# TYPE echo_operator_reconcile_errors_total counter
 		echo_operator_reconcile_errors_total{controller="companion",kind="user",reason="InvalidSpec"} 1

@@ -14,7 +14,7 @@ type Requests struct{ counter *prometheus.CounterVec }
 func newRequests() *Requests {
 	return &Requests{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "api_requests_total",
-		Help: "Number of requests to the API server by verb, resource and HTTP status code; the code is \"error\" if there was no response.",
+		Help: "Number of requests to the API server by verb, resource, and HTTP status code; the code is \"error\" if there was no response.",
 	}, []string{"verb", "resource", "code"})}
 }
 

@@ -79,7 +79,7 @@ func checkImage(name, image string) error {
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)
 	if image != "" && !pattern.MatchString(image) {
 		return fmt.Errorf("%s: %q is not an image such as registry.example.com/echo/echo-server:1.0: "+
-			"write it without quotes and scheme, and with the path in lower case", name, image)
+			"write it without quotes or a scheme, and with the path in lower case", name, image)
 	}
 	return nil
 }

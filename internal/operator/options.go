@@ -81,22 +81,22 @@ func (o *Options) settings() []setting {
 		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
 			fmt.Sprintf("largest allowed spec.replicas of an Echo, from 1 to %d", schemaMaxReplicas)},
 		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
-			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
+			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline, or restricted"},
 		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
 			"URLs that checks may examine: " + checkOwnURLs + " for the URLs of their Echo, or " + checkAnyURLs},
 		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "",
 			"ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
-		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
-		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image of checks; empty for no checks"},
+		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image for Echoes without spec.image; required"},
+		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image for checks; empty for no checks"},
 		{&o.level, logLevelFlag, logLevelVariable, "",
-			fmt.Sprintf("log level: error, info, debug or a number from 1 (debug) to %d (most verbose)", mostVerbose)},
+			fmt.Sprintf("log level: error, info, debug, or a number from 1 (debug) to %d (most verbose)", mostVerbose)},
 	}
 }
 
 // AddFlags adds the operator's flags. If a flag is not given, its value comes from the corresponding environment variable, if there is one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
-		"HTTPS address of the metrics and the status API, or 0 to disable them")
+		"HTTPS address for the metrics and the status API, or 0 to disable them")
 	flags.StringVar(&o.MetricsCertPath, "metrics-cert-path", "",
 		"directory with tls.crt and tls.key for the metrics and the status API; the files may be added later, and until then a "+
 			"self-signed certificate is used")
@@ -153,7 +153,7 @@ func (o *Options) completeLogLevel() error {
 		isValid = libraries.Set(logLevelFlag, o.level) == nil
 	}
 	if !isValid {
-		return fmt.Errorf("%s: it must be error, info, debug or a number from 1 (debug) to %d (most verbose), not %q; "+
+		return fmt.Errorf("%s: it must be error, info, debug, or a number from 1 (debug) to %d (most verbose), not %q; "+
 			"higher levels would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose, o.level)
 	}
 	return nil

@@ -112,7 +112,7 @@ func (v Verdict) validateSilence() error {
 	case v.Silent == "":
 		return nil
 	case !slices.Contains([]Silence{SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Problem == "":
-		return errors.New("it has a silence that is not valid")
+		return errors.New("it names a silent part of the path that is not valid")
 	case !address.MatchString(v.Address):
 		return errors.New("it has an address that is not valid")
 	}

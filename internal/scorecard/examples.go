@@ -41,7 +41,7 @@ func (c *cluster) examples(ctx context.Context, b bundle.Bundle) ([]string, erro
 // error.
 func (c *cluster) createExample(ctx context.Context, example unstructured.Unstructured) (string, error) {
 	if example.GroupVersionKind() != v1.GroupVersion.WithKind("Echo") {
-		return "", fmt.Errorf("it is a %s, but this test only supports Echo", example.GroupVersionKind())
+		return "", fmt.Errorf("it is a %s, but this test supports only Echo", example.GroupVersionKind())
 	}
 	echo := example.DeepCopy()
 	echo.SetNamespace(c.namespace)

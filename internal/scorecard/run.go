@@ -53,7 +53,7 @@ func (c *cluster) run(ctx context.Context, name string, b bundle.Bundle) ([]stri
 	case "restricted":
 		return c.restricted(ctx, b)
 	default:
-		return nil, fmt.Errorf("there is no test %q: the tests are descriptors, examples, permissions and restricted", name)
+		return nil, fmt.Errorf("there is no test %q: the tests are descriptors, examples, permissions, and restricted", name)
 	}
 }
 

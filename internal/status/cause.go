@@ -68,7 +68,7 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 		reason: v1.ReasonNodeProblem,
 		problem: message.Problem{
 			Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.Spec.NodeName),
-			Quote: describe(node.Problems), Advice: "Repair the node, or delete the pod so that another node runs it.",
+			Quote: describe(node.Problems), Advice: "Repair the node, or delete the pod so that a replacement runs on another node.",
 		},
 		warning: true,
 	}

@@ -73,7 +73,7 @@ func TestPodCause(t *testing.T) {
 		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
 			`Container echo of pod p cannot be started: "secret 'x' not found". Create the Secret, or change spec.env.`, true},
 		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted,
-			`Container echo of pod p cannot be started: "PostStartHookError". Check spec.image, spec.args and spec.env.`, false},
+			`Container echo of pod p cannot be started: "PostStartHookError". Check spec.image, spec.args, and spec.env.`, false},
 		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
 			`Container echo of pod p terminated with exit code 2: "last words". Check spec.args and spec.env. ` + logs, false},
 		"waits after a crash": {
@@ -170,7 +170,7 @@ func TestCause(t *testing.T) {
 	lost := map[string]Node{"lost": {1, ProblemsOf(node(false, notReady))}, "cordoned": {1, ProblemsOf(node(true))}}
 	const running, ready, lostMessage = `{phase: Running}`, `{phase: Running, conditions: [{type: Ready, status: "True"}]}`,
 		`Pod a runs on node lost, which has a problem: "Ready is Unknown: Kubelet stopped posting node status". ` +
-			"Repair the node, or delete the pod so that another node runs it."
+			"Repair the node, or delete the pod so that a replacement runs on another node."
 	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull",
 		"no")
 	for name, c := range map[string]struct {
@@ -205,7 +205,7 @@ func TestCause(t *testing.T) {
 					"Then run 'kubectl rollout restart -n ns deployment/x', or wait up to 17 minutes for Kubernetes to retry.")}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`),
 			want: cause{reason: v1.ReasonPodsRejected, problem: whole(`The API server rejects the pods: "admission webhook 'w' denied the request". ` +
-				"Change the Echo as the policy requires, or ask its administrator for an exception."),
+				"Change the Echo as the policy requires, or ask the policy's administrator for an exception."),
 				lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
 			Spec: appsv1.DeploymentSpec{Paused: true}},

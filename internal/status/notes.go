@@ -37,7 +37,7 @@ func policyNote(echo *v1.Echo) string {
 	if len(dropped) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.",
+	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from.",
 		strings.Join(dropped, " and "))
 }
 

@@ -54,7 +54,7 @@ func TestNotesOn(t *testing.T) {
 		"a check that failed":                            {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why."}},
 		"what a NetworkPolicy drops": {func(e *v1.Echo) {
 			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
-		}, Observation{}, []string{"The NetworkPolicy drops traffic from node ports. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from."}},
+		}, Observation{}, []string{"The NetworkPolicy drops traffic from node ports. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from."}},
 	} {
 		got := notesOn(support.Echo("ns", "x", c.change), c.seen)
 		NewWithT(t).Expect(strings.Join(got, "|")).To(Equal(strings.Join(c.want, "|")), name)

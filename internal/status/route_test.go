@@ -42,7 +42,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		AncestorRef: gatewayv1.ParentReference{Name: "g"}, Conditions: []metav1.Condition{accepted,
 			{Type: "ResolvedRefs", Status: metav1.ConditionFalse, Reason: "InvalidCACertificateRef", Message: "no ConfigMap"}}}}}}
 	const ready, twoOfTwo = "True AllPodsReady", "2 of 2 pods are ready."
-	const otherwise = "Check spec.gateway of the Echo and the listeners of the Gateway."
+	const otherwise = "Check spec.gateway in the Echo, and the listeners of the Gateway."
 	for name, c := range map[string]struct {
 		seen Observation
 		want said

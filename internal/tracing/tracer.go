@@ -73,7 +73,7 @@ func describe(version string) (*resource.Resource, error) {
 			attribute.String("service.instance.id", host)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: it must be a list of name=value, separated by commas (%w)", err)
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: it must be a comma-separated list of name=value pairs (%w)", err)
 	}
 	return about, nil
 }

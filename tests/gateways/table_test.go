@@ -74,7 +74,7 @@ func settings() string {
 // code returns the directives of a setting, except the directive that forwards requests.
 func (t turn) code() string {
 	if t.setting == "" {
-		return "`Cache-Control: max-age=60` of the Echo"
+		return "`Cache-Control: max-age=60` from the Echo"
 	}
 	directives := []string{t.setting}
 	if !strings.Contains(t.setting, "{ ") && !strings.Contains(t.setting, "{\n") {

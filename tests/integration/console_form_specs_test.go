@@ -25,7 +25,7 @@ import (
 // lostInForm maps fields to rows in docs/reference/console.md. The console's form can lose values of these fields that were set in the YAML
 // view.
 func lostInForm() map[string]string {
-	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
+	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty string in a list"
 	return map[string]string{
 		"affinity":                  selector + " in `affinity` or `topologySpreadConstraints`",
 		"args":                      text + ", such as `args`",

@@ -114,7 +114,7 @@ var _ = Describe("what an Echo costs", func() {
 		echo := support.Echo(newNamespace(ctx), "x")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		request, skipped := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}, false
-		pass := func() {
+		reconcile := func() {
 			answer, err := underTest.Echoes.Reconcile(context.WithoutCancel(ctx), request)
 			if err != nil {
 				Fail(err.Error())
@@ -123,7 +123,7 @@ var _ = Describe("what an Echo costs", func() {
 		}
 		// AllocsPerRun also counts the allocations of other goroutines, which rarely disturb a short series of reconciles.
 		Eventually(func(g Gomega) {
-			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
+			g.Expect(testing.AllocsPerRun(3, reconcile)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())
 		}).WithContext(ctx).WithPolling(time.Millisecond).Should(Succeed())
 	})

@@ -58,9 +58,9 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("a limit that is not a number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
 		Entry("a limit above the schema's limit", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
 		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
-		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline or restricted`),
+		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline, or restricted`),
 		Entry("a log level that logs bodies", nil, []string{"--zap-log-level=8"},
-			"LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"),
+			"LOG_LEVEL: it must be error, info, debug, or a number from 1 (debug) to 7"),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 

@@ -40,7 +40,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"),
 			ContainSubstring("DeadlineExceeded")))
 		mirrorImages(ctx, mirror, images[bundle])
-		again := support.Documented("docs/reference/troubleshooting.md", "One annotation of the OperatorGroup makes OLM retry")
+		again := support.Documented("docs/reference/troubleshooting.md", "One annotation on the OperatorGroup makes OLM retry")
 		run(ctx, changed(again, "min-retry-interval=5m", "min-retry-interval=10s"))
 		for _, commands := range []string{support.Documented("docs/reference/troubleshooting.md", "### The log of OLM"),
 			support.Documented("docs/reference/troubleshooting.md", "### Bundle unpacking")} {

@@ -193,11 +193,11 @@ func (r *reader) changeVersion(ctx context.Context, change func()) {
 		WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 		Should(And(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
 	Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
-		Should(And(HaveLen(2), Not(ContainElement(BeElementOf(pods)))), "the pods from before have drained")
+		Should(And(HaveLen(2), Not(ContainElement(BeElementOf(pods)))), "the old pods must have drained")
 	seen := prober.Stop(ctx)
 	AddReportEntry("requests", seen.Requests)
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
-	Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
+	Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods of both versions must have responded")
 }
 
 func sampleImage(ctx context.Context) string {

@@ -34,7 +34,7 @@ func TestImagesForMirrors(t *testing.T) {
 	}
 	if digests, err := os.ReadFile(inProject("config", "manifests", "digests")); mustGather != (os.IsNotExist(err) ||
 		strings.Contains(string(digests), "/echo-operator-must-gather@")) {
-		t.Errorf("whether must-gather is among the related images: %t, want the opposite", mustGather)
+		t.Errorf("must-gather is among the related images: %t, want the opposite", mustGather)
 	}
 	for _, variable := range container.Env {
 		if strings.HasPrefix(variable.Name, "RELATED_IMAGE_") {

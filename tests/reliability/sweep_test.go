@@ -135,7 +135,7 @@ func TestScenarios(t *testing.T) {
 			t.Errorf("%s: %s", c.name, strings.Join(problems, "\n"))
 		}
 		if _, left := ends[c.name].state[echoKey.String()]; left == c.gone {
-			t.Errorf("%s: whether an Echo exists at the end: %t", c.name, left)
+			t.Errorf("%s: an Echo exists at the end: %t", c.name, left)
 		}
 	}
 }

@@ -16,7 +16,7 @@ test-clients: ## Test the echo server with headless Chromium, behind nginx and H
 
 .PHONY: test-gateways
 test-gateways: export PATH := $(PATH):/usr/sbin
-test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish and Caddy with pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
+test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish, and Caddy with pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
 	@tools/make/require nginx nginx
 	@tools/make/require haproxy haproxy
 	@tools/make/require apache2 apache2-bin

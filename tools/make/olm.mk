@@ -1,7 +1,7 @@
 ##@ Operator Lifecycle Manager
 
 .PHONY: bundle
-bundle: manifests ## Generate the OLM bundle in bundle/, with IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
+bundle: manifests ## Generate the OLM bundle in bundle/, with IMG, ECHO_SERVER_IMG, and PATHCHECK_IMG if set.
 	@CHANNELS="$(CHANNELS)" tools/make/bundle $(given_images)
 
 # The bundle that the committed catalog names.

@@ -126,7 +126,7 @@ reliability-crashes: ## Crash the operator, the control plane and the node of th
 	@tools/make/suite apiserver,kwok ./tests/reliability/crashes $(TESTFLAGS)
 
 .PHONY: e2e-helm
-e2e-helm: ## Install, upgrade, roll back and uninstall the chart with Helm 3 and Helm 4 on the test cluster. 10 minutes. Requires root.
+e2e-helm: ## Install, upgrade, roll back, and uninstall the chart with Helm 3 and Helm 4 on the test cluster. 10 minutes. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up prober-image
 	@tools/make/e2e-helm $(TESTFLAGS)

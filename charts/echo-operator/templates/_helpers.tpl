@@ -9,7 +9,7 @@ app.kubernetes.io/name: echo-operator
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{- /* The value of an environment variable: a reference to a Secret or a ConfigMap, a text, a number or a boolean. */ -}}
+{{- /* The value of an environment variable: a reference to a Secret or a ConfigMap, a text, a number, or a boolean. */ -}}
 {{- define "echo-operator.value" -}}
 {{- if kindIs "map" . -}}
 valueFrom: {{ toJson . }}

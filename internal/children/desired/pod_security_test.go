@@ -115,7 +115,7 @@ func TestTheZeroStandardAllowsAllPods(t *testing.T) {
 func TestAStandardThatIsNotKnown(t *testing.T) {
 	for _, name := range []string{"", "Baseline", "strict"} {
 		_, err := policy.NewPodSecurity(name)
-		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline or restricted")), "%q", name)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline, or restricted")), "%q", name)
 	}
 }
 

@@ -59,7 +59,7 @@ func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
 		return nil
 	}
-	return &children.InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate of the echo servers",
+	return &children.InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate for the echo servers",
 		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
 }
 

@@ -22,7 +22,7 @@ type PodSecurity struct {
 func NewPodSecurity(standard string) (PodSecurity, error) {
 	level, err := api.ParseLevel(standard)
 	if err != nil {
-		return PodSecurity{}, fmt.Errorf("%q is not privileged, baseline or restricted", standard)
+		return PodSecurity{}, fmt.Errorf("%q is not privileged, baseline, or restricted", standard)
 	}
 	if level == api.LevelPrivileged {
 		return PodSecurity{level: level}, nil

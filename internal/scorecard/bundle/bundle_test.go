@@ -91,7 +91,7 @@ func TestListed(t *testing.T) {
 	}{
 		"no rules":      {nil, nil},
 		"without verbs": {[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}}}, nil},
-		"groups, resources and verbs": {
+		"groups, resources, and verbs": {
 			[]rbacv1.PolicyRule{{APIGroups: []string{"", "a"}, Resources: []string{"x", "y/z"}, Verbs: []string{"get", "list"}}},
 			[]string{"get x", "list x", "get y/z", "list y/z", "get x.a", "list x.a", "get y/z.a", "list y/z.a"}},
 		"objects": {

@@ -76,7 +76,7 @@ func (p part) checkWidget(x string, field bundle.Schema) string {
 	case !ok:
 		return "is not supported by the console"
 	case len(w.types) > 0 && !slices.Contains(w.types, field.Type):
-		return fmt.Sprintf("is for a field of type %v, and this is of type %q", w.types, field.Type)
+		return fmt.Sprintf("is for a field of type %v, but this field is of type %q", w.types, field.Type)
 	case w.argument == nil:
 		return ""
 	default:

@@ -23,7 +23,7 @@ const action = "Check"
 // These are the messages for a check that has no result although nothing is wrong. No event reports these messages.
 const (
 	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
-	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway or a load balancer, or set the check's URL."
+	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway, or a load balancer, or set the check's URL."
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 

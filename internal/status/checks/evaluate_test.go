@@ -110,7 +110,7 @@ func TestEvaluate_silence(t *testing.T) {
 		message string
 	}{
 		"nothing responds": {pathverdict.SilentAll, "no response from a:80: i/o timeout", unknown,
-			"No request seems to leave the pod: neither a:80 nor the Service responds. " +
+			"Requests do not seem to leave the pod: neither a:80 nor the Service responds. " +
 				"Allow egress to both in the NetworkPolicies of the namespace."},
 		"the resolver is silent": {pathverdict.SilentResolver, "no response from a:80: DNS does not respond", unknown,
 			"The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."},

@@ -52,7 +52,7 @@ func silenceOf(v pathverdict.Verdict) string {
 	case pathverdict.SilentResolver:
 		return "The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."
 	case pathverdict.SilentAll:
-		return fmt.Sprintf("No request seems to leave the pod: neither %s nor the Service responds. "+
+		return fmt.Sprintf("Requests do not seem to leave the pod: neither %s nor the Service responds. "+
 			"Allow egress to both in the NetworkPolicies of the namespace.", v.Address)
 	}
 	return ""

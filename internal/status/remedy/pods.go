@@ -36,7 +36,7 @@ func Scheduling(message string) string {
 		{"topology spread", "Relax spec.topologySpreadConstraints, or add nodes."},
 		{"untolerated taint", "Add the taint to spec.tolerations, or remove it from a node."},
 		{"were unschedulable", "Run 'kubectl uncordon' for a node."},
-	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity and spec.resources.requests.")
+	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity, and spec.resources.requests.")
 }
 
 // Creation returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
@@ -61,7 +61,7 @@ const (
 	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources to fit the namespace's LimitRange."
 	// policy is the advice for a denial by a webhook or a policy.
-	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
+	policy = "Change the Echo as the policy requires, or ask the policy's administrator for an exception."
 )
 
 // Container returns what to do if the kubelet cannot start an Echo's container. The messages come from
@@ -72,9 +72,9 @@ func Container(message string) string {
 		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},
 		{"secret ", "Create the Secret, or change spec.env."},
 		{"configmap ", "Create the ConfigMap, or change spec.env."},
-		{"runAsNonRoot", "Set spec.securityContext.runAsUser to a user of the image other than 0, or use an image that does not run as root."},
+		{"runAsNonRoot", "Set spec.securityContext.runAsUser to the ID of a non-root user in the image, or use an image that does not run as root."},
 		{"executable file not found", "Correct spec.args, or use an image that contains the program."},
-	}, "Check spec.image, spec.args and spec.env.")
+	}, "Check spec.image, spec.args, and spec.env.")
 }
 
 // Crash returns what to do if an Echo's container has terminated.

@@ -103,6 +103,6 @@ func unsetProblem(quota, unset, subject string) message.Problem {
 	return message.Problem{
 		Text:   fmt.Sprintf("the resource quota %s requires %s of %s", quota, strings.Join(names, " and "), subject),
 		Quote:  "must specify " + unset,
-		Advice: fmt.Sprintf("Set %s of the Echo, or a default in a LimitRange.", strings.Join(fields, " and ")),
+		Advice: fmt.Sprintf("Set %s in the Echo, or a default in a LimitRange.", strings.Join(fields, " and ")),
 	}
 }

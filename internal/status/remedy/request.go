@@ -128,7 +128,7 @@ func inEcho(name string) string {
 func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	path, group := groupOf(kind)
 	if group == nil {
-		return "Change the field of the Echo that sets it."
+		return "Change the Echo's field that sets it."
 	}
 	var fields []string
 	for _, c := range causesOf(status) {
@@ -138,9 +138,9 @@ func fieldAdvice(kind string, status apierrors.APIStatus) string {
 	}
 	slices.Sort(fields)
 	if fields = slices.Compact(fields); len(fields) > 0 {
-		return fmt.Sprintf("Change or remove %s of the Echo.", strings.Join(fields, " and "))
+		return fmt.Sprintf("Change or remove %s in the Echo.", strings.Join(fields, " and "))
 	}
-	return fmt.Sprintf("Check %s of the Echo.", path)
+	return fmt.Sprintf("Check %s in the Echo.", path)
 }
 
 // causesOf returns what the API server reports about each field.

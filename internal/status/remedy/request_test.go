@@ -81,7 +81,7 @@ func TestOf_fields(t *testing.T) {
 		"a request":                 {"Deployment", []string{"spec.template.spec.containers[0].resources.requests[cpu]"}, "Change or remove spec.resources of the Echo."},
 		"a peer":                    {"NetworkPolicy", []string{"spec.ingress[0].from[0].ipBlock.cidr"}, "Change or remove spec.networkPolicy.from of the Echo."},
 		"a schedule":                {"CronJob", []string{"spec.schedule"}, "Change or remove spec.checks.schedule of the Echo."},
-		"a kind without fields":     {"PodMonitor", []string{"spec.selector"}, "Change the field of the Echo that sets it."},
+		"a kind without fields":     {"PodMonitor", []string{"spec.selector"}, "Change the Echo's field that sets it."},
 	} {
 		var all field.ErrorList
 		for _, path := range c.paths {

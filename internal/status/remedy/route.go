@@ -15,6 +15,6 @@ func Route(reason string) string {
 		gatewayv1.RouteReasonInvalidKind:
 		return "Use a Gateway whose controller supports this, or change spec.gateway."
 	default:
-		return "Check spec.gateway of the Echo and the listeners of the Gateway."
+		return "Check spec.gateway in the Echo, and the listeners of the Gateway."
 	}
 }

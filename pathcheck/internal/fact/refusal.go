@@ -21,7 +21,7 @@ func DescribeRefusal(refusal string) string {
 		return "a proxy responds with " + refusal + " itself"
 	}
 	if refusal == RefusedByCache {
-		return "a proxy responds with an earlier response of the Echo"
+		return "a proxy responds with an earlier response from the Echo"
 	}
 	return "a proxy does not respond (" + refusal + ")"
 }

@@ -27,7 +27,7 @@ func Nothing(*Known) string { return "" }
 // be tested, or "".
 func Descriptions(k *Known) string {
 	if !k.describe {
-		return "the Echo's responses do not describe requests, because it has a fixed body (spec.response.body)"
+		return "the Echo's responses do not describe requests, because they have a fixed body (spec.response.body)"
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func networkReason(err error) string {
 	switch {
 	case errors.As(err, &untrusted):
 		return "the certificate is not trusted (" + untrusted.Err.Error() +
-			"), so the headers were not sent: name its authority with --ca-file"
+			"), so the headers were not sent: specify its certificate authority with --ca-file"
 	case errors.As(err, &dns) && dns.IsTimeout:
 		return "DNS does not respond"
 	case errors.As(err, &dns):
@@ -55,14 +55,14 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	}
 	text := fmt.Sprintf("the response %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
 	if location := a.Header.Get("Location"); location != "" {
-		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if that is a login", text,
+		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
 			fact.Cut(fact.Printable(location), fact.MaxText))
 	}
 	if a.RejectedByEcho() {
 		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)
 	}
 	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		return fmt.Errorf("%s: if the path requires a login, an API key or a client certificate, use --header-file or --cert", text)
+		return fmt.Errorf("%s: if the path requires a login, an API key, or a client certificate, use --header-file or --cert", text)
 	}
 	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or is an older one, "+
 		"or a proxy drops the headers %s or %s",

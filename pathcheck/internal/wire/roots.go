@@ -13,7 +13,7 @@ func Roots(ca []byte) (*x509.CertPool, error) {
 	for root := range bundle.Roots() {
 		certificate, err := x509.ParseCertificate(root.Certificate)
 		if err != nil {
-			return nil, fmt.Errorf("a root of the program is not valid: %w", err)
+			return nil, fmt.Errorf("a built-in root certificate is not valid: %w", err)
 		}
 		if root.Constraint == nil {
 			pool.AddCert(certificate)

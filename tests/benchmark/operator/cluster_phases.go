@@ -99,11 +99,11 @@ func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err
 	}
-	if err := r.AwaitPasses(ctx, r.operator, 1); err != nil {
+	if err := r.AwaitReconciles(ctx, r.operator, 1); err != nil {
 		return err
 	}
 	first := time.Since(r.operator.Began)
-	if err := r.AwaitPasses(ctx, r.operator, r.n); err != nil {
+	if err := r.AwaitReconciles(ctx, r.operator, r.n); err != nil {
 		return err
 	}
 	all := time.Since(r.operator.Began)
@@ -115,12 +115,12 @@ func (r *clusterRun) restart(ctx context.Context) error {
 		return err
 	}
 	f, name := r.b.figures, r.name+".restart"
-	f.Add(name+".firstPass", first.Seconds())
-	f.Add(name+".allPasses", all.Seconds())
+	f.Add(name+".firstReconcile", first.Seconds())
+	f.Add(name+".allReconciles", all.Seconds())
 	f.Add(name+".requests", used.Requests.Sum(requests.IsNoReview))
 	f.Add(name+".writes", used.Requests.Sum(requests.IsWrite))
 	f.Add(name+".cpu.operator", used.CPU[ours].Seconds())
-	r.b.say("  first pass after %.2f s, all after %.2f s, requests: %v", first.Seconds(), all.Seconds(), used.Requests)
+	r.b.say("  first reconcile after %.2f s, all after %.2f s, requests: %v", first.Seconds(), all.Seconds(), used.Requests)
 	return errors.Join(r.kill(), r.b.oneRest(ctx, r.ControlPlane, name))
 }
 

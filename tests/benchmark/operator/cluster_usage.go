@@ -48,7 +48,7 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 	f.Add(name+".perSecond", echoes/took.Seconds())
 	f.Add(name+".requests", used.Requests.Sum(requests.IsAny)/echoes)
 	f.Add(name+".conflicts", used.Requests.Sum(requests.IsConflict)/echoes)
-	f.Add(name+".passes", used.Passes/echoes)
+	f.Add(name+".reconciles", used.Reconciles/echoes)
 	for request, count := range used.Requests {
 		f.Add(name+figures.RequestKey+request, count/echoes)
 	}
@@ -57,8 +57,8 @@ func (r *clusterRun) keep(phase string, used testbed.Expense, took time.Duration
 		f.Add(name+".cpu."+program, milliseconds(d)/echoes)
 		cpu[program] = fmt.Sprintf("%.1f", f.Last(name+".cpu."+program))
 	}
-	r.b.say("  %.0f Echoes, %.1f per second; for each: %.2f requests, %.2f passes, CPU in ms: %v", echoes, f.Last(name+".perSecond"),
-		f.Last(name+".requests"), f.Last(name+".passes"), cpu)
+	r.b.say("  %.0f Echoes, %.1f per second; for each: %.2f requests, %.2f reconciles, CPU in ms: %v", echoes, f.Last(name+".perSecond"),
+		f.Last(name+".requests"), f.Last(name+".reconciles"), cpu)
 }
 
 // keepMemory records the operator's memory after an idle period, and its peak memory.

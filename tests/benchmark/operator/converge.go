@@ -57,7 +57,7 @@ type round struct {
 	used            testbed.Usage
 	created         time.Duration // CPU time of the creator
 	took            time.Duration
-	passes          float64
+	reconciles      float64
 }
 
 func (b *benchmark) oneRound(ctx context.Context, name, client string, n int, arriving bool) (err error) {
@@ -203,7 +203,7 @@ func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.
 		return err
 	}
 	metrics, err := r.MetricsOf(ctx, r.client)
-	r.passes = requests.Passes(metrics)
+	r.reconciles = requests.Reconciles(metrics)
 	return err
 }
 
@@ -220,12 +220,12 @@ func (b *benchmark) keep(name string, r *round, n float64) {
 	f.Add(name+".requests", r.used.Requests.Sum(requests.IsWork)/n)
 	f.Add(name+".conflicts", r.used.Requests.Sum(requests.IsConflict)/n)
 	f.Add(name+".effective", r.used.Requests.Sum(requests.IsEffective)/n)
-	f.Add(name+".passes", r.passes/n)
+	f.Add(name+".reconciles", r.reconciles/n)
 	for request, count := range r.used.Requests {
 		f.Add(name+figures.RequestKey+request, count/n)
 	}
-	b.say("  %.1f Echoes/s; CPU per Echo: sum %.2f ms, client %.2f ms; %.3f requests, %.2f passes", n/r.took.Seconds(),
-		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".passes"))
+	b.say("  %.1f Echoes/s; CPU per Echo: sum %.2f ms, client %.2f ms; %.3f requests, %.2f reconciles", n/r.took.Seconds(),
+		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".reconciles"))
 }
 
 // verify fails unless the Echoes are converged, so that an operator that does too little does not appear to be fast.

@@ -48,7 +48,7 @@ func (b *benchmark) noop(ctx context.Context) (err error) {
 	}
 	there := 0
 	for _, pods := range []int{0, 1000, 4000} {
-		b.say("passes with %d pods in the namespace", pods)
+		b.say("reconciles with %d pods in the namespace", pods)
 		if err := createForeignPods(ctx, p, echo, there, pods); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (b *benchmark) noop(ctx context.Context) (err error) {
 		if err := errors.Join(awaitCached(ctx, o, pods), p.Quiet(ctx, nil)); err != nil {
 			return err
 		}
-		if err := b.noopPass(ctx, p, o, echo, pods); err != nil {
+		if err := b.noopReconcile(ctx, p, o, echo, pods); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func awaitCached(ctx context.Context, o *operator.Operator, pods int) error {
 	})
 }
 
-func (b *benchmark) noopPass(ctx context.Context, p *testbed.ControlPlane, o *operator.Operator, echo *v1.Echo, pods int) error {
+func (b *benchmark) noopReconcile(ctx context.Context, p *testbed.ControlPlane, o *operator.Operator, echo *v1.Echo, pods int) error {
 	before, err := p.Before(ctx, nil)
 	if err != nil {
 		return err

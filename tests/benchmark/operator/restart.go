@@ -112,11 +112,11 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Kill()) }()
-	if err := p.AwaitPasses(ctx, g, 1); err != nil {
+	if err := p.AwaitReconciles(ctx, g, 1); err != nil {
 		return g.Failure(err)
 	}
 	first := time.Since(g.Began)
-	if err := p.AwaitPasses(ctx, g, n); err != nil {
+	if err := p.AwaitReconciles(ctx, g, n); err != nil {
 		return g.Failure(err)
 	}
 	all := time.Since(g.Began)
@@ -127,12 +127,12 @@ func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, nam
 	if err != nil {
 		return err
 	}
-	b.figures.Add(name+".firstPass", first.Seconds())
-	b.figures.Add(name+".allPasses", all.Seconds())
+	b.figures.Add(name+".firstReconcile", first.Seconds())
+	b.figures.Add(name+".allReconciles", all.Seconds())
 	b.figures.Add(name+".cpu.client", used.Client.Seconds())
 	b.figures.Add(name+".cpu.apiServer", used.APIServer.Seconds())
 	b.figures.Add(name+".writes", used.Requests.Sum(requests.IsEffective))
-	b.say("  %s: first pass after %.2f s, all after %.2f s", filepath.Base(path), first.Seconds(), all.Seconds())
+	b.say("  %s: first reconcile after %.2f s, all after %.2f s", filepath.Base(path), first.Seconds(), all.Seconds())
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if err := errors.Join(p.AwaitPasses(ctx, g, b.large), p.Quiet(ctx, g)); err != nil {
+	if err := errors.Join(p.AwaitReconciles(ctx, g, b.large), p.Quiet(ctx, g)); err != nil {
 		return g.Failure(err)
 	}
 	started := r.counted()
@@ -197,7 +197,7 @@ func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name stri
 	if err != nil {
 		return err
 	}
-	b.figures.Add("rest.passes", requests.Passes(later)-requests.Passes(earlier))
+	b.figures.Add("rest.reconciles", requests.Reconciles(later)-requests.Reconciles(earlier))
 	rested := r.counted().Since(started)
 	b.keepRequests("rest", rested)
 	b.figures.Add("rest.leases", rested.Sum(func(request string) bool { return strings.Contains(request, "leases") }))

@@ -29,7 +29,7 @@ func (b *benchmark) single(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Kill()) }()
-	if err := errors.Join(p.AwaitPasses(ctx, g, singles), p.Quiet(ctx, g)); err != nil {
+	if err := errors.Join(p.AwaitReconciles(ctx, g, singles), p.Quiet(ctx, g)); err != nil {
 		return g.Failure(err)
 	}
 	o, err := p.Observe(ctx)

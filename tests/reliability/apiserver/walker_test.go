@@ -260,7 +260,7 @@ func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 		}
 	}
 	if len(plain) != len(fresh.plain) {
-		w.fail(t, violation{"there are more objects than for a fresh Echo", fmt.Sprint(plain)})
+		w.fail(t, violation{"there are other objects than for a fresh Echo", fmt.Sprint(plain)})
 	}
 }
 

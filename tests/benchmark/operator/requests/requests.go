@@ -116,8 +116,8 @@ func IsEffective(name string) bool {
 	return !read && !strings.HasPrefix(rest, "events ") && !strings.HasPrefix(rest, "leases ") && strings.Contains(rest, " 20")
 }
 
-// Passes returns how often Echoes were reconciled.
-func Passes(metrics Families) float64 {
+// Reconciles returns how often Echoes were reconciled.
+func Reconciles(metrics Families) float64 {
 	total := 0.0
 	for _, m := range metrics["controller_runtime_reconcile_total"].GetMetric() {
 		if labels(m)["controller"] == "echo" {

@@ -53,8 +53,8 @@ go_memstats_next_gc_bytes 3e+06
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := Passes(metrics); n != 9 {
-		t.Errorf("%v passes, not 9", n)
+	if n := Reconciles(metrics); n != 9 {
+		t.Errorf("%v reconciles, not 9", n)
 	}
 	if live := LiveHeap(metrics); live != 2e6 {
 		t.Errorf("the live heap is %v, not 2e6", live)
@@ -77,6 +77,6 @@ rest_client_requests_total{code="201",host="127.0.0.1:1",method="POST"} 4
 	}
 	if all, own, writes, conflicts := sent.Sum(IsAny), sent.Sum(IsNoReview), sent.Sum(IsWrite), sent.Sum(IsConflict); all != 19 || own != 15 ||
 		writes != 6 || conflicts != 1 {
-		t.Errorf("%v requests, %v without reviews, %v writes and %v conflicts, not 19, 15, 6 and 1", all, own, writes, conflicts)
+		t.Errorf("%v requests, %v without reviews, %v writes, and %v conflicts, not 19, 15, 6 and 1", all, own, writes, conflicts)
 	}
 }

@@ -15,9 +15,9 @@ const OperatorName = "operator"
 
 // Expense contains the resources that the operator has used since it started, and the CPU time of all processes in the cluster.
 type Expense struct {
-	Requests requests.Counts // by method and code
-	Passes   float64
-	CPU      map[string]time.Duration // by program
+	Requests   requests.Counts // by method and code
+	Reconciles float64
+	CPU        map[string]time.Duration // by program
 }
 
 // Expense returns the resources that have been used so far. Without an operator, it counts no requests or reconciles.
@@ -39,13 +39,13 @@ func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, erro
 		return e, nil
 	}
 	metrics, err := c.MetricsOf(ctx, operator)
-	e.Requests, e.Passes = requests.Sent(metrics), requests.Passes(metrics)
+	e.Requests, e.Reconciles = requests.Sent(metrics), requests.Reconciles(metrics)
 	return e, err
 }
 
 // Since returns the resources that were used after an earlier measurement.
 func (e Expense) Since(before Expense) Expense {
-	added := Expense{e.Requests.Since(before.Requests), e.Passes - before.Passes, map[string]time.Duration{}}
+	added := Expense{e.Requests.Since(before.Requests), e.Reconciles - before.Reconciles, map[string]time.Duration{}}
 	for name, d := range e.CPU {
 		added.CPU[name] = d - before.CPU[name]
 	}

@@ -53,11 +53,11 @@ func (p *ControlPlane) AwaitMetrics(ctx context.Context, g *Program) error {
 	})
 }
 
-// AwaitPasses waits until an operator has completed the given number of reconciles.
-func (p *ControlPlane) AwaitPasses(ctx context.Context, g *Program, wanted int) error {
+// AwaitReconciles waits until an operator has completed the given number of reconciles.
+func (p *ControlPlane) AwaitReconciles(ctx context.Context, g *Program, wanted int) error {
 	return Poll(ctx, TimeoutFor(wanted), func(ctx context.Context) (bool, error) {
 		metrics, err := p.MetricsOf(ctx, g)
-		return err == nil && requests.Passes(metrics) >= float64(wanted), nil
+		return err == nil && requests.Reconciles(metrics) >= float64(wanted), nil
 	})
 }
 
