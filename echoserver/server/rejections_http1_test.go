@@ -86,10 +86,10 @@ func rejectedRequests() map[string]rejectedCase {
 		"PROXY protocol 1, unknown":         proxy("PROXY UNKNOWN\r\n", "PROXY v1"),
 		"PROXY protocol 2":                  proxy(proxyV2, "PROXY v2"),
 		"PROXY protocol 2 of a probe":       proxy(proxyV2[:12]+"\x20\x00\x00\x00", "PROXY v2"),
-		"SSH":                               line("SSH-2.0-OpenSSH_9.6\r\n", "method, a target and a version"),
-		"Redis":                             line("*1\r\n$4\r\nPING\r\n", "method, a target and a version"),
-		"SMTP":                              line("EHLO mail.example.com\r\n", "method, a target and a version"),
-		"HTTP/0.9":                          line("GET /a-longer-path\r\n", "method, a target and a version"),
+		"SSH":                               line("SSH-2.0-OpenSSH_9.6\r\n", "method, a target, and a version"),
+		"Redis":                             line("*1\r\n$4\r\nPING\r\n", "method, a target, and a version"),
+		"SMTP":                              line("EHLO mail.example.com\r\n", "method, a target, and a version"),
+		"HTTP/0.9":                          line("GET /a-longer-path\r\n", "method, a target, and a version"),
 		"another protocol":                  line("GET /music ICE/1.0\r\nHost: a\r\n\r\n", "version such as HTTP/1.1"),
 		"a blank in the path":               line("GET /hunter2 b HTTP/1.1\r\nHost: a\r\n\r\n", "must not contain spaces"),
 		"two blanks":                        line("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "must not contain spaces"),
@@ -127,7 +127,7 @@ func rejectedRequests() map[string]rejectedCase {
 		"chunked twice":   coding("chunked, chunked"),
 		"identity":        coding("identity"),
 		"an expectation":  {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417, "expectation", "HTTP/1.1", "100-continue"},
-		"five line feeds": {"\n\n\n\n\n" + plain, 400, "request_line", "HTTP/1", "method, a target and a version"},
+		"five line feeds": {"\n\n\n\n\n" + plain, 400, "request_line", "HTTP/1", "method, a target, and a version"},
 	}
 }
 
