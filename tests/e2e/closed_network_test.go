@@ -57,7 +57,7 @@ var _ = Describe("a check", func() {
 		By("a network that drops everything but DNS")
 		runCheck(ctx, echo, onlyDNS)
 		expectChecked(ctx, echo, v1.CheckUnknown, "neither "+host+":80 nor the Service responds. Allow egress to both")
-		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", ContainSubstring("Check path has no result: No request seems")))
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", ContainSubstring("Check path has no result: Requests do not seem")))
 		Eventually(checkEvents).WithContext(ctx).WithArguments(echo).Should(ConsistOf("CheckPassed", "CheckUnknown", "CheckUnknown"))
 
 		By("a dead gateway in an open network")

@@ -145,7 +145,7 @@ var _ = Describe("a resource quota", func() {
 		Entry("memory", "requests.memory", "0", "has no room for the Pod of the check (requests.memory)"),
 		Entry("a limit of memory", "limits.memory", "0", "has no room for the Pod of the check (limits.memory)"),
 		Entry("a limit of CPU that is not set", "limits.cpu", "10",
-			`requires limits.cpu of the Pod of the check: "must specify limits.cpu for: check". Set spec.resources.limits.cpu of the Echo`),
+			`requires limits.cpu of the Pod of the check: "must specify limits.cpu for: check". Set spec.resources.limits.cpu in the Echo`),
 	)
 })
 

@@ -47,5 +47,5 @@ var _ = Describe("a Service that the API server rejects", func() {
 func expectRefused(ctx SpecContext, echo *v1.Echo, why, field string) {
 	GinkgoHelper()
 	expectFailed(ctx, echo, v1.ReasonInvalidSpec,
-		And(ContainSubstring(why), ContainSubstring(". Change or remove spec.service."+field+" of the Echo.")))
+		And(ContainSubstring(why), ContainSubstring(". Change or remove spec.service."+field+" in the Echo.")))
 }
