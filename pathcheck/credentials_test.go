@@ -82,7 +82,7 @@ func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 		t.Errorf("%d requests were sent: %s", received.Load(), report.Problem)
 	}
 	o.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	expectFacts(t, check(t, o), map[string]string{"tls.trust": fact.Yes, "tls.ends": "proxy", "tls.minVersion": "TLS 1.2",
+	expectFacts(t, check(t, o), map[string]string{"tls.trust": fact.Yes, "tls.termination": "proxy", "tls.minVersion": "TLS 1.2",
 		"request.http2": "HTTP/1.1"})
 }
 
@@ -144,7 +144,7 @@ func TestCommand_certificate(t *testing.T) {
 		t.Errorf("without a certificate: %s", output)
 	}
 	with, output := runCommand(t, "--cert="+file, "--key="+key, server.URL)
-	expectFacts(t, with, map[string]string{"tls.ends": "proxy", "tls.alpn": "h2", "websocket.upgrade": fact.Yes, "request.http2": "HTTP/1.1",
+	expectFacts(t, with, map[string]string{"tls.termination": "proxy", "tls.alpn": "h2", "websocket.upgrade": fact.Yes, "request.http2": "HTTP/1.1",
 		"websocket.http2": fact.No, "tls.minVersion": "TLS 1.2"})
 	if len(with.NotTested) > 0 {
 		t.Errorf("with a certificate: %s", output)

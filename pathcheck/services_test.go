@@ -176,12 +176,12 @@ func TestRun_tls(t *testing.T) {
 		ca    []byte
 		facts map[string]string
 	}{
-		"at a proxy": {terminating.URL, nil, map[string]string{"tls.ends": "proxy", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
+		"at a proxy": {terminating.URL, nil, map[string]string{"tls.termination": "proxy", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
 			"tls.version": "TLS 1.3", "tls.minVersion": "TLS 1.2", "request.http2": "HTTP/1.1"}},
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
 			map[string]string{"tls.trust": fact.Yes, "tls.name": fact.Kept, "tls.chain": "1"}},
-		"at both": {both.URL, nil, map[string]string{"tls.ends": "both", "tls.alpn": "http/1.1", "request.http2": fact.No}},
-		"at the Echo": {passing, authority, map[string]string{"tls.ends": "Echo", "tls.trust": fact.Yes, "tls.name": "another",
+		"at both": {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": fact.No}},
+		"at the Echo": {passing, authority, map[string]string{"tls.termination": "Echo", "tls.trust": fact.Yes, "tls.name": "another",
 			"client.address": "lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (p Policy) Vary() string {
 	return strings.Join(names, ",")
 }
 
-// orNil returns nil instead of a zero value.
+// orNil returns a value, or nil if it is the zero value.
 func orNil[T comparable](value T) any {
 	if value == *new(T) {
 		return nil

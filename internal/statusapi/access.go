@@ -22,11 +22,11 @@ import (
 func AccessFilter(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	authenticate, err := authentication(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the authentication: %w", err)
+		return nil, fmt.Errorf("setting up authentication: %w", err)
 	}
 	authorize, err := authorization(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the authorization: %w", err)
+		return nil, fmt.Errorf("setting up authorization: %w", err)
 	}
 	return func(log logr.Logger, next http.Handler) (http.Handler, error) {
 		return &authorizedHandler{authenticate, authorize, log, &sampledLog{log: log}, next}, nil

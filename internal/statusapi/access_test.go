@@ -201,5 +201,5 @@ func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 
 func TestAccessFilterRefusesAConfigurationThatCannotBeUsed(t *testing.T) {
 	_, err := AccessFilter(&rest.Config{Host: "http://a b"}, http.DefaultClient)
-	NewWithT(t).Expect(err).To(MatchError(HavePrefix("setting up the authentication: ")))
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix("setting up authentication: ")))
 }

@@ -104,7 +104,7 @@ func spoofingFacts() (all []Definition) {
 
 func tlsFacts() []Definition {
 	return []Definition{
-		{"tls.ends", "where TLS ends: at a proxy, at the Echo, or at both, with another connection between them"},
+		{"tls.termination", "where TLS is terminated: at a proxy, at the Echo, or at both, with another connection between them"},
 		{"tls.version", "the version that the server chooses"},
 		{"tls.minVersion", "the oldest version that the server accepts; versions before 1.2 are not safe"},
 		{"tls.cipher", "the cipher suite that the server chooses, which also depends on the client's machine"},

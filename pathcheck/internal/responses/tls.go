@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS ends.
+// ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS is terminated.
 func ExamineTLS(ctx context.Context, g *run.Group) error {
 	if g.Scheme != "https" {
 		return run.NotApplicable("the URL has no TLS")
@@ -171,7 +171,7 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 // decideEnd determines whether the Echo reports the TLS version that a client limited to TLS 1.2 negotiated. older is nil if that client
 // got no description.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
-	const name = "tls.ends"
+	const name = "tls.termination"
 	switch {
 	case plain == nil:
 		return fact.New(name, "not reported", "", "")

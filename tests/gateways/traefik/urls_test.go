@@ -76,7 +76,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		}))).To(Succeed())
 		url := expectURL(ctx, namespace, name)
 		seen := facts(examine(ctx, namespace, url, "--groups=tls,request", "--name="+namespace+"/"+name))
-		Expect(seen).To(HaveKeyWithValue("tls.ends", "both"))
+		Expect(seen).To(HaveKeyWithValue("tls.termination", "both"))
 		By("saying so when the authority is gone, by the policy or by the route")
 		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})).To(Succeed())
 		expectDegraded(ctx, namespace, name, v1.ReasonRouteNotAccepted.String(), "configmap '"+name+"' not found")
