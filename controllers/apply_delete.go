@@ -22,7 +22,8 @@ const DeletionPeriod = 2 * time.Second
 const noVersion = "1"
 
 // Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing a
-// newer object with the same name. If the child is new, the API server creates it or responds with a conflict.
+// newer object with the same name. If live is nil, the API server creates the child, or responds with a conflict if an object with this
+// name exists.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -44,7 +45,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 }
 
 // DeleteChild deletes an object and its dependents. Foreground deletion removes the object after its dependents. DeleteChild does nothing
-// if the object is already being deleted. It fails if only a lagging cache still holds the object.
+// if the object is already being deleted. It fails if the object exists only in a stale cache.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil

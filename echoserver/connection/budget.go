@@ -50,7 +50,7 @@ func NewBudget(memory int64) *Budget {
 	return b
 }
 
-// AvailableMemory returns the soft memory limit, in bytes, that the cgroup or GOMEMLIMIT sets.
+// AvailableMemory returns the soft memory limit, in bytes, that the cgroup or GOMEMLIMIT sets, or unlimitedMemory if neither sets one.
 func AvailableMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit
@@ -64,10 +64,10 @@ type Pool struct {
 	Used  atomic.Int64
 }
 
-// Acquire acquires bytes from the pool if enough are available.
+// Acquire acquires bytes from the pool if enough are available, and otherwise returns false.
 func (p *Pool) Acquire(bytes int64) bool { return p.acquireWithin(bytes, p.Limit) }
 
-// AcquireLarge acquires bytes for large or long-lived requests, and leaves a quarter of the pool for ordinary requests.
+// AcquireLarge is like Acquire, but for large or long-lived requests: it leaves a quarter of the pool for ordinary requests.
 func (p *Pool) AcquireLarge(bytes int64) bool { return p.acquireWithin(bytes, p.Limit/4*3) }
 
 func (p *Pool) acquireWithin(bytes, limit int64) bool {

@@ -26,7 +26,7 @@ type Authority struct {
 // Issued is a certificate and its key in PEM format.
 type Issued struct{ Certificate, Key string }
 
-// NewAuthority returns an authority with its own certificate.
+// NewAuthority returns an authority with a self-signed certificate.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	a := &Authority{}
@@ -41,14 +41,14 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return a
 }
 
-// CertificateTemplate returns a certificate that is valid for a name and for 127.0.0.1.
+// CertificateTemplate returns a template for a certificate that is valid for a name and for 127.0.0.1.
 func CertificateTemplate(name string) *x509.Certificate {
 	return &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		IPAddresses: []net.IP{{127, 0, 0, 1}}, NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 }
 
-// sign signs a new key. An authority without a certificate signs its own.
+// sign creates a key, and signs a certificate for it. If the authority has no certificate yet, the certificate is self-signed.
 func (a *Authority) sign(t testing.TB, template *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -91,7 +91,7 @@ func (i Issued) Pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// SecretVolume is a directory that is updated like a Secret volume, by a symbolic link that replaces all files at once.
+// SecretVolume is a directory that is updated like a Secret volume: replacing a symbolic link replaces all files at once.
 type SecretVolume struct {
 	Folder  string
 	version int

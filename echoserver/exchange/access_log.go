@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxLogged is the maximum length, in bytes, of a string from a request in a log line.
+// MaxLogged is the maximum length, in bytes, of each string that a log line takes from a request.
 const MaxLogged = 1 << 10
 
 // LogAccess writes a log line for a request. The line contains neither the query nor any header except Host, because both can contain

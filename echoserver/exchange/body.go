@@ -20,7 +20,7 @@ const (
 	MaxBody = 8 << 20
 	// MaxShown is the maximum size, in bytes, of a body that the response includes in full.
 	MaxShown = 64 << 10
-	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. Shorter bodies have the time limit for requests.
+	// bodyTimeout is the time limit for sending a body that is longer than MaxShown. The time limit for requests applies to shorter bodies.
 	bodyTimeout = 2 * time.Minute
 	// bodyFactor is how many copies of a body's beginning are in memory: the bytes as read, and the text. The response is not included.
 	bodyFactor = 2
@@ -77,7 +77,8 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most MaxShown bytes. It acquires memory as they arrive, because clients may announce more bytes than they send.
+// readBeginning reads at most MaxShown bytes. It acquires memory as the bytes arrive, because clients may announce more bytes than they
+// send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
 	for {
@@ -116,7 +117,7 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and the encoding of the text. It drops the last character if it was truncated.
+// shown returns data as text, and the encoding of the text. If the data was cut within a character, it drops the incomplete character.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {

@@ -45,7 +45,7 @@ func TestDigestBodyPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// TestDigestBodyAtTheLimit reads bodies with sizes around MaxShown, and a body in which a character crosses the limit.
+// TestDigestBodyAtTheLimit reads bodies whose sizes are close to MaxShown, and bodies in which a character straddles the limit.
 func TestDigestBodyAtTheLimit(t *testing.T) {
 	const limit = 64 << 10
 	base := strings.Repeat("x", limit-4)

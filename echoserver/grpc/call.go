@@ -27,7 +27,8 @@ const (
 	// message or the response.
 	messageFactor = 3
 	// descriptionFactor is the memory that the description of a header holds, as a multiple of the header's size. The description is in memory
-	// twice: in the message, and encoded. Every other byte can expand to three bytes, and a list repeats the values that are not UTF-8.
+	// twice: in the message, and encoded. In the worst case, every second byte expands to three bytes, and a list repeats the values that are
+	// not UTF-8.
 	descriptionFactor = 6
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
@@ -99,8 +100,8 @@ func (c *call) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// Close implements io.Closer. It keeps the body open. Otherwise, more data would make net/http reset the stream, and the client might never
-// read the status.
+// Close implements io.Closer. It keeps the body open. Otherwise, data that arrives later would make net/http reset the stream, and the
+// client might never read the status.
 func (*call) Close() error { return nil }
 
 func (c *call) setReadDeadline(timeout time.Duration) {
@@ -127,7 +128,8 @@ func (c *call) receive(n int64) bool {
 	return c.acquire(messageFactor * (min(c.received, limit) - before))
 }
 
-// acquire acquires memory that the call holds until the next message is received or the call ends.
+// acquire acquires memory that the call holds until the next message is received or the call ends. It returns false if the budget does not
+// allow this.
 func (c *call) acquire(bytes int64) bool {
 	ok := c.Acquire(bytes)
 	if ok {
@@ -142,7 +144,7 @@ func (c *call) releaseMessage() {
 	c.acquired, c.received = 0, 0
 }
 
-// outOfMemory counts a lack of memory, and returns the error that ends the call.
+// outOfMemory counts a rejection for lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
 	c.metrics.Rejected(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))

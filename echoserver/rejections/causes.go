@@ -36,8 +36,8 @@ func (c *causes) forget(now time.Time) {
 	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
 }
 
-// take removes the oldest cause whose type begins with a prefix, and returns the rest of the type. The cause is certain unless several such
-// causes are pending.
+// take removes the oldest cause whose type begins with a prefix, and returns the rest of the type, or an empty name if there is no such
+// cause. The cause is certain unless several such causes are pending.
 func (c *causes) take(prefix string) (name string, certain bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

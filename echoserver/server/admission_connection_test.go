@@ -138,8 +138,8 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 sends a body for longer than the time limit for a response. If the server did not extend the deadline, net/http
-// would reset the stream.
+// TestSlowUploadOverHTTP2 sends a body so slowly that the upload takes longer than the time limit for a response. If the server did not
+// extend the deadline, net/http would reset the stream.
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))

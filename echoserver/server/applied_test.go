@@ -26,7 +26,7 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAppliedIsAbsent checks that a response that no control changed reports none.
+// TestAppliedIsAbsent checks that a response reports no controls if no control changed it.
 func TestAppliedIsAbsent(t *testing.T) {
 	h := handlerOf(t)
 	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",

@@ -51,7 +51,7 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
-// isAbort reports whether a recovered value is the one with which handlers abort a response.
+// isAbort reports whether a recovered value is http.ErrAbortHandler, with which handlers abort a response.
 func isAbort(recovered any) bool {
 	err, ok := recovered.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
@@ -134,7 +134,8 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that the time limit applies to each piece in both directions, because a slow stream may take hours.
+// TestStreamDeadlines checks that the time limit applies to each piece, in both directions, and not to the whole stream, because a slow
+// stream may take hours.
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()

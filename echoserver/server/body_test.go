@@ -15,7 +15,7 @@ import (
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	// Some sizes are close to this server's limits, or to 256 KiB, because net/http closes a connection if more data is unread.
+	// Some sizes are close to this server's limits, or to 256 KiB: net/http closes a connection if more than 256 KiB of a body is unread.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
 		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {

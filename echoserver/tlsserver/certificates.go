@@ -37,7 +37,7 @@ type Certificates struct {
 	emptyAuthority bool // whether the last ca.crt was empty, so that it is reported only once
 }
 
-// failure describes why the files cannot be used, and is zero if they can.
+// failure describes why the files cannot be used, and is zero if they can be used.
 type failure struct {
 	files secretFiles
 	why   string

@@ -21,7 +21,7 @@ type Additions struct {
 	Served map[string]bool
 	// Objects returns the objects without owner references.
 	Objects func() ([]*unstructured.Unstructured, error)
-	// Owner returns the owner of the objects. If it is nil, the operator adds no objects.
+	// Owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
 	Owner func(context.Context) (*metav1.OwnerReference, error)
 	// Manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
 	// owners without removing the others.

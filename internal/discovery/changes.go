@@ -43,7 +43,7 @@ type Changes struct {
 	Times
 	// Began is the time at which the process started.
 	Began time.Time
-	// Start holds the findings from when the process started.
+	// Start holds what the process found when it started.
 	Start Offer
 
 	seen  []string // the changes in the last response

@@ -113,8 +113,8 @@ func NameWasTaken(echo *v1.Echo) bool {
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
 }
 
-// IsApplied reports whether an Echo's status shows that its spec was applied and that objects from earlier specs were deleted. The first
-// generation has no earlier spec.
+// IsApplied reports whether an Echo's status shows that its spec was applied and that objects from earlier specs were deleted. IsApplied
+// returns true for the first generation, because it has no earlier spec.
 func IsApplied(echo *v1.Echo) bool {
 	if echo.Generation == 1 {
 		return true

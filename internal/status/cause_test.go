@@ -28,7 +28,7 @@ func containerWaits(reason, message string) string {
 		`"}}}]}`
 }
 
-// whole returns a problem with the given text, in the form in which flat returns it.
+// whole returns a problem with the given text, in the form that flat returns.
 func whole(text string) message.Problem { return message.Problem{Text: text} }
 
 // flat combines the parts of a cause's problem into one text.

@@ -17,8 +17,8 @@ import (
 )
 
 // AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them (SubjectAccessReview).
-// It is a metricsserver.Options.FilterProvider. controller-runtime's own filter checks only permissions for paths, but access to Echoes
-// requires permissions for a resource.
+// AccessFilter can be used as metricsserver.Options.FilterProvider. controller-runtime's own filter checks only permissions for paths, but
+// access to Echoes requires permissions for a resource.
 func AccessFilter(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	authenticate, err := authentication(config, httpClient)
 	if err != nil {

@@ -32,7 +32,7 @@ var _ = Describe("the cache of the operator", func() {
 			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
 			Expect(k8s.Create(ctx, labeled)).To(Succeed())
-			eventuallyCached(ctx, echo.Namespace, "labeled", kind) // the watch receives both objects, in order
+			eventuallyCached(ctx, echo.Namespace, "labeled", kind) // events arrive in order, so foreign would be in the cache by now
 			err := underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(foreign), kind)
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%T: %v", kind, err)
 		}
@@ -56,7 +56,8 @@ var _ = Describe("the cache of the operator", func() {
 	})
 })
 
-// expectOwnFieldsOnly expects that the cached object contains the fields that the operator applied, but no fields that other clients set.
+// expectOwnFieldsOnly expects that the managed fields of a cached object contain only the operator's entry, even if another client has
+// edited the object. A cached pod has no managed fields.
 func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 	GinkgoHelper()
 	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create the pods

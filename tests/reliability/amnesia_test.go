@@ -25,7 +25,7 @@ func amnesiaSeed(t *testing.T) int64 {
 	return seed
 }
 
-// lossRate is the average number of moments from one loss of memories to the next.
+// lossRate is the average number of calls to strike per loss of memories.
 const lossRate = 4
 
 // amnesia makes the operator lose its memories at random moments. The zero value does nothing.

@@ -90,7 +90,7 @@ func (b Bundle) Examples() ([]unstructured.Unstructured, error) {
 	return examples, nil
 }
 
-// Schema returns the schema of a kind in the version that the operator owns.
+// Schema returns the schema of a kind in the version that the operator owns, or false if the bundle does not contain this version.
 func (b Bundle) Schema(owned Owned) (Schema, bool) {
 	for _, version := range b.CRD.Spec.Versions {
 		if b.CRD.Metadata.Name == owned.Name && version.Name == owned.Version {
@@ -108,7 +108,7 @@ type Schema struct {
 	Items      *Schema
 }
 
-// At returns the schema of the field at a path such as imagePullSecrets[0].name.
+// At returns the schema of the field at a path such as imagePullSecrets[0].name, or false if there is no such field.
 func (s Schema) At(path string) (Schema, bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		name, isItem := strings.CutSuffix(name, "[0]")

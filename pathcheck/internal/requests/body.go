@@ -214,7 +214,7 @@ func decideExpect(status int, o run.Outcome) fact.Fact {
 	return fact.New(name, "sent by proxy", sent, "the request without Expect")
 }
 
-// examineRange requests a range of a description, and then a range of a body. The Echo supports only the second range.
+// examineRange requests a range of a description, and then a range of a body. The Echo serves only the second range.
 func examineRange(ctx context.Context, g *run.Group) error {
 	const all = "bytes=0-999999"
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})

@@ -59,8 +59,8 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for its path, and another client's request
-// for this path follows.
+// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for its path. Then, another client requests
+// the same path.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched", "")
