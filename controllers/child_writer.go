@@ -97,8 +97,8 @@ func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client
 	return w.remove(ctx, live)
 }
 
-// remove deletes a child if it exists. Background deletion is sufficient, because only a Deployment's dependents matter, and a Deployment
-// is always desired.
+// remove deletes a child if it exists. Background deletion is sufficient, because only a Deployment has dependents that matter, and a
+// Deployment is always desired.
 func (w *ChildWriter) remove(ctx context.Context, live client.Object) error {
 	if live == nil {
 		return nil

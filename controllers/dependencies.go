@@ -26,7 +26,7 @@ const (
 	workers = 16
 	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute
-	// FirstRetry and lastRetry bound the wait before a failed reconcile is retried.
+	// FirstRetry is the wait before the first retry of a failed reconcile. The wait doubles with each failure, up to lastRetry.
 	FirstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
@@ -51,7 +51,7 @@ type Dependencies struct {
 	Policy policy.Policy
 	// Metrics holds the operator's metrics.
 	Metrics *monitoring.Metrics
-	// Traces creates spans for the reconciles. The zero value creates none.
+	// Traces creates spans for reconciles. The zero value creates no spans.
 	Traces tracing.Tracer
 	// Now returns the current time.
 	Now func() time.Time
@@ -67,7 +67,7 @@ func Options() controller.Options {
 	}
 }
 
-// Count counts a failed reconcile, and marks its span as failed. It ignores a nil failure.
+// Count counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.
 func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return

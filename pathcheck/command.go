@@ -15,7 +15,7 @@ import (
 
 // Command is the command line for programs that examine paths.
 type Command struct {
-	// OwnService is the URL of the Echo's Service, which is queried once if the main URL is silent. It may be empty.
+	// OwnService is the URL of the Echo's Service, to which Run connects once if the main URL does not respond. It may be empty.
 	OwnService string
 
 	address, direct, name, source, groups, ca, output string
@@ -53,7 +53,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		})
 }
 
-// formats returns the values of --output.
+// formats returns, for each value of --output, the method that writes a report in this format.
 func formats() map[string]func(*Report, io.Writer) error {
 	return map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML,
 		"expect": (*Report).WriteExpect}

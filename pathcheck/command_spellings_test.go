@@ -74,7 +74,7 @@ func parseCommand(name, text string) (*Options, string, error) {
 	return options, c.output, err
 }
 
-// TestCommand_spellings checks that no flag accepts a value with an unintended meaning.
+// TestCommand_spellings checks that each flag either interprets an unusual value as intended or rejects it.
 func TestCommand_spellings(t *testing.T) {
 	flags, rows := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError), commandSpellings(t)
 	(&Command{}).Flags(flags)

@@ -26,7 +26,8 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// parseGroups returns nil for an empty string. It rejects a list of only commas, which would otherwise mean all default groups.
+// parseGroups returns the groups in a comma-separated list, or nil for an empty string. It rejects a list of only commas, which would
+// otherwise mean all default groups.
 func parseGroups(text string) ([]string, error) {
 	var groups []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -40,7 +41,7 @@ func parseGroups(text string) ([]string, error) {
 	return groups, nil
 }
 
-// parseName rejects a name that no Echo can have.
+// parseName parses NAMESPACE/NAME. It returns the zero value for an empty string, and rejects a name that no Echo can have.
 func parseName(text string) (proof.Echo, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -57,7 +57,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 	return headers, nil
 }
 
-// readCertificate returns the client certificate, if a flag names one.
+// readCertificate returns the client certificate, or nil if no flag names one.
 func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	switch {
 	case c.certificate == "" && c.key == "":

@@ -27,8 +27,8 @@ func requiring(name, value string) func(string) http.Handler {
 	return refuseIf(401, func(r *http.Request) bool { return r.Header.Get(name) != value })
 }
 
-// TestRun_headers examines a path that requires headers. All groups can be tested, and the report does not attribute the sent headers to
-// the path.
+// TestRun_headers examines a path that requires headers. It checks that pathcheck can test all groups, and that the report does not
+// attribute the sent headers to the path.
 func TestRun_headers(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for name, header := range map[string]Header{

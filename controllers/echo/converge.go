@@ -72,8 +72,8 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 }
 
 // readBefore reads the children before anything is written. If nothing will be written, it also asks the API server for children that the
-// cache does not hold. Otherwise, the writes reveal these children anyway. readBefore reads all children before it reports that an Echo is
-// not allowed.
+// cache does not hold. Otherwise, the writes find these children. readBefore reads all children before it reports that an Echo is not
+// allowed.
 func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []children.Child) ([]ensuredChild, error) {
 	refused := r.Policy.Check(echo, desired...)
 	read := r.readCached
@@ -139,7 +139,7 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
 	if c.child.Desired != nil && !c.existed() {
-		r.memory.upToDate.Forget(c.child.Key) // the last comparison lacked the object
+		r.memory.upToDate.Forget(c.child.Key) // the last comparison did not include the object
 	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {
@@ -153,8 +153,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	return c.ensure(ctx, writer)
 }
 
-// findDeployment asks the API server for a Deployment that the cache does not hold, before a failed reconcile reports it as missing. If
-// this request also fails, findDeployment returns the error.
+// findDeployment asks the API server for a Deployment that the cache does not hold, so that a failed reconcile does not report an existing
+// Deployment as missing. If this request also fails, findDeployment returns the error.
 func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
 	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
 	if i < 0 || found[i].object() != nil {
@@ -169,7 +169,8 @@ func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []
 	return err
 }
 
-// addFinalizer ensures that an Echo is not removed before its objects. It does nothing if the Echo already has the finalizer.
+// addFinalizer adds the finalizer to an Echo unless the Echo already has it. The finalizer ensures that the Echo is not removed before its
+// objects.
 func (r *Reconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil

@@ -19,7 +19,7 @@ import (
 const longestDeletionPeriod = 30 * time.Second
 
 // orphanedAfter is how long an Echo waits for pods of a Deployment that was deleted with --cascade=orphan. If the pods are not orphaned,
-// the garbage collector starts to delete them sooner.
+// the garbage collector starts to delete them within this time.
 const orphanedAfter = time.Minute
 
 // reconcileDelete deletes the objects created for an Echo, and releases the Echo when its last pod is gone.
@@ -53,7 +53,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 
 // nextDeletionCheck returns the delay before the next reconcile, based on how long an Echo's deletion has taken.
 func nextDeletionCheck(elapsed time.Duration) time.Duration {
-	const share = 4 // the delay is a quarter of that time
+	const share = 4 // the delay is a quarter of the elapsed time
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)
 }
 
@@ -77,7 +77,7 @@ func (r *Reconciler) release(ctx context.Context, echo *v1.Echo) error {
 func (r *Reconciler) deleteRemaining(ctx context.Context, left leftovers) error {
 	for _, object := range left.objects {
 		err := controllers.DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
-		if client.IgnoreNotFound(err) != nil { // if the object was not found, the next reconcile reads it again
+		if client.IgnoreNotFound(err) != nil { // if the object was not found, the next reconcile checks again whether it exists
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// Of returns a request's connection, which is nil in tests that use no connection.
+// Of returns a request's connection, or nil in tests that use no connection.
 func Of(r *http.Request) *Connection {
 	c, _ := r.Context().Value(connectionKey{}).(*Connection)
 	return c

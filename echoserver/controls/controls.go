@@ -161,7 +161,7 @@ func (c *Controls) addHeaders(values []string, policy Policy) error {
 	return nil
 }
 
-// StatusOrOK returns the status, which is 200 if no control sets it.
+// StatusOrOK returns the status, or 200 if no control sets it.
 func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
 
 // Consistent returns an error if the defaults contradict each other. Without a fixed body, the Content-Type is restricted, because the echo

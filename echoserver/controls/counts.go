@@ -38,9 +38,9 @@ func NewCounts() *Counts {
 	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
 }
 
-// key returns the same key for a request and its retries. The key depends on the X-Request-Id, which proxies preserve when they retry.
-// Without that header, it depends on the method, host, path, query, and client. The key is a hash, because a query can be long. number
-// identifies the fault.
+// key returns the same key for a request and its retries. The key depends on the X-Request-Id header, which proxies preserve when they
+// retry. Without that header, it depends on the method, host, path, query, and client. The key is a hash, because a query can be long.
+// number identifies the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {

@@ -10,11 +10,11 @@ import (
 
 // Client describes the client that sent a request.
 type Client struct {
-	// Remote is the remote address of the connection, which belongs to the client or the last proxy.
+	// Remote is the remote address of the connection: the address of the client or the last proxy.
 	Remote string `json:"remoteAddress,omitempty"`
-	// Address is the client's address according to the trusted proxies. It is empty if a trusted proxy hides the client.
+	// Address is the client's address according to the trusted proxies. It is empty if a trusted proxy hides this address.
 	Address string `json:"address,omitempty"`
-	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof both headers.
+	// ForwardedFor and Forwarded contain the entries of the parsed headers, starting with the client. Clients can spoof both headers.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []ForwardedPair `json:"forwarded,omitempty"`
 	// Certificate is the certificate that the client presented.
@@ -43,8 +43,8 @@ func (c *Client) hideRedacted(r *Redaction) {
 	}
 }
 
-// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence, because proxies that set
-// only X-Forwarded-For forward a spoofed Forwarded header. Proxies that set Forwarded nearly always set both.
+// chain returns the addresses that the proxies report, starting with the client. X-Forwarded-For takes precedence, because proxies that set
+// only X-Forwarded-For forward a spoofed Forwarded header. Proxies that set Forwarded nearly always set both headers.
 func (c *Client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor

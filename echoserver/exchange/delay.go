@@ -10,7 +10,7 @@ import (
 const (
 	// MaxWaiting is the maximum number of responses that can be delayed at the same time.
 	MaxWaiting = 1000
-	// WaitingCost is the memory, in bytes, that a delayed response holds in addition to its request.
+	// WaitingCost is the memory, in bytes, that a delayed response holds in addition to the memory for its request.
 	WaitingCost = 1 << 10
 )
 
@@ -27,7 +27,8 @@ type Delays struct {
 	Rejected func(reason string)
 }
 
-// Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or, if the context ends first, the context's cause.
+// Await waits until a delay has elapsed or the server stops. If the context ends first, Await returns the context's cause. It can also
+// return ErrTooManyDelays or ErrOverBudget.
 func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) error {
 	if delay == 0 {
 		return nil

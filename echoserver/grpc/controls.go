@@ -17,7 +17,7 @@ import (
 // ControlStatus is the name of the control that sets a call's status.
 const ControlStatus = "grpc-status"
 
-// callControls contains the controls that apply to calls to the echo services. All others apply only to HTTP.
+// callControls contains the controls that apply to calls to the echo services. All other controls apply only to HTTP.
 type callControls struct {
 	code  statusCode // 0 means no change
 	delay time.Duration

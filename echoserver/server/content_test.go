@@ -82,7 +82,7 @@ func TestFillerText(t *testing.T) {
 	}
 }
 
-// TestContentWriteDeadline checks that only responses over 64 KiB get a write deadline, and that it is correct.
+// TestContentWriteDeadline checks that only responses over 64 KiB get a write deadline, and that the deadline is correct.
 func TestContentWriteDeadline(t *testing.T) {
 	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, controls.MaxSize: true} {
 		synctest.Test(t, func(t *testing.T) {

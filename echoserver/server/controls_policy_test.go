@@ -158,7 +158,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that the search for controls allocates no memory if there are none.
+// TestPlainRequestsAllocateNothingMore checks that looking for controls in a request without controls allocates no memory.
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)

@@ -132,7 +132,7 @@ func hostileRequests() map[string]string {
 	}
 }
 
-// costRatio alternately measures a request and a plain request, and returns the ratio.
+// costRatio alternately measures a request and a plain request, and returns the ratio of their CPU times.
 func costRatio(t *testing.T, p *process, plain, request string) float64 {
 	t.Helper()
 	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine distorts its measurement more

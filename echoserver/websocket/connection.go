@@ -46,14 +46,14 @@ func (c *sessionConnection) stopTimers() {
 	c.message.Stop()
 }
 
-// messageReceived must be called when no message is being received.
+// messageReceived must be called at the start and after each received message.
 func (c *sessionConnection) messageReceived() {
 	c.message.Stop()
 	c.awaitFrame()
 }
 
 // awaitFrame must be called after each received frame. The connection counts as idle even if part of the next frame has arrived. In the
-// middle of a message, the timer for the message continues.
+// middle of a message, the timer for the message keeps running.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)
@@ -80,7 +80,7 @@ func (c *sessionConnection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end makes reads and writes fail after closeTimeout. Only the first call has this effect, and returns true.
+// end makes reads and writes fail after closeTimeout. The first call returns true. Later calls have no effect, and return false.
 func (c *sessionConnection) end() (first bool) {
 	c.ends.Do(func() {
 		first = true

@@ -17,8 +17,8 @@ import (
 // Kind is a kind that not every cluster serves.
 type Kind struct {
 	schema.GroupVersionKind
-	// In holds the namespaces in which the operator lists the kind, or "" to list all namespaces at once. In is nil if the operator does not
-	// list the kind.
+	// In holds the namespaces in which the operator lists the kind, or "" to list the kind in all namespaces at once. In is nil if the
+	// operator does not list the kind.
 	In []string
 }
 
@@ -38,7 +38,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	return &Cluster{apis, objects}, err
 }
 
-// Ask returns a finding for each kind. The error explains why some kinds are Unknown.
+// Ask returns a finding for each kind. If some kinds are Unknown, the error explains why.
 func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	offer, failures := Offer{}, []error(nil)
 	for api, group := range byAPI(kinds) {
@@ -119,7 +119,7 @@ func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, 
 // Access describes whether the operator can use a kind.
 type Access string
 
-// These are the possible findings about a kind.
+// These are the possible values of Access.
 const (
 	Unknown   Access = "unknown"
 	NotServed Access = "not served"

@@ -62,8 +62,8 @@ func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// names returns the names in a list. If the request fails, the result is empty, because completion prints no errors. The timeout is short,
-// because the shell waits for the response.
+// names returns the names in a list that begin with a prefix. If the request fails, the result is empty, because completion prints no
+// errors. The timeout is short, because the shell waits for the response.
 func names(ctx context.Context, list *rest.Request, prefix string) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

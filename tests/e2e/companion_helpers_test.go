@@ -32,7 +32,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation as a user who works in a namespace.
+// companionsDoc reads the documentation about companions. The documented commands will run in the given namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text := ""
@@ -184,7 +184,7 @@ func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, de
 	return pod
 }
 
-// expectEndpoints expects a Service to have exactly these pods as endpoints.
+// expectEndpoints expects a Service to have exactly the given pods as endpoints.
 func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
 	GinkgoHelper()
 	var names []string

@@ -217,7 +217,7 @@ func (d *diary) read() []entry {
 	return d.entries
 }
 
-// await waits for a matching entry after the entries that were already known.
+// await waits for a matching entry with an index of at least since.
 func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	GinkgoHelper()
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))

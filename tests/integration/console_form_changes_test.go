@@ -123,7 +123,7 @@ func anyVisitor(random *rand.Rand) visitor {
 	return v
 }
 
-// policy returns the Echo's NetworkPolicy, if any.
+// policy returns the Echo's NetworkPolicy, or nil if it has none.
 func (m *made) policy() *networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	if m.objects["NetworkPolicy"] == nil {

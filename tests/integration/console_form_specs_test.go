@@ -22,8 +22,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
-// lostInForm maps fields to rows in docs/reference/console.md. The console's form can lose values of these fields that were set in the YAML
-// view.
+// lostInForm maps fields to rows in docs/reference/console.md. If these fields were set in the YAML view, the console's form can lose some
+// of their values.
 func lostInForm() map[string]string {
 	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty string in a list"
 	return map[string]string{

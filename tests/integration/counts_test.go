@@ -26,18 +26,18 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// These constants limit counts instead of times, because times depend on the machine (make benchmark).
+// These constants limit counts instead of times, because times depend on the machine. To measure times, run make benchmark.
 const (
 	manyEchoes = 100
 	// writesOfOne is the number of writes for a new Echo with one replica: the finalizer, the Service, the Deployment, and the status, but
 	// not the event.
 	writesOfOne = 4
-	// writesOfTwo includes the PodDisruptionBudget of an Echo with two replicas.
+	// writesOfTwo is the number of writes for a new Echo with two replicas, which also has a PodDisruptionBudget.
 	writesOfTwo = writesOfOne + 1
 	// otherWatches is the number of watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
-	// maxStartRequests limits the requests of a starting process, except watches: discovery, permission checks, and two reviews of the
-	// test's token.
+	// maxStartRequests limits the requests of a starting process: discovery, permission checks, and two reviews of the test's token, but no
+	// watches.
 	maxStartRequests = 9
 	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. Each of
 	// these children is deleted and then read, and the pods are listed. The status, the finalizer, and an event are written.
@@ -119,7 +119,7 @@ var _ = Describe("what an Echo costs", func() {
 			if err != nil {
 				Fail(err.Error())
 			}
-			skipped = answer.RequeueAfter < time.Minute // the reconciler waits for the cache, not for the rollout
+			skipped = answer.RequeueAfter < time.Minute // a short delay means that the reconciler waits for the cache
 		}
 		// AllocsPerRun also counts the allocations of other goroutines, which rarely disturb a short series of reconciles.
 		Eventually(func(g Gomega) {

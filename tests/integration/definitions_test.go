@@ -22,7 +22,7 @@ func installDefinitions(config *rest.Config, files []string) {
 }
 
 // uninstallDefinitions deletes CustomResourceDefinitions, and waits until they are gone, because the API server also deletes objects that
-// are created in the meantime. If a client applies an object during the deletion, API servers before 1.35 take one minute longer.
+// are created in the meantime. If a client applies an object during the deletion, API servers before version 1.35 take one minute longer.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())

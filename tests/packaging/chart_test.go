@@ -160,7 +160,7 @@ func TestChart_hasGeneratedFiles(t *testing.T) {
 	}
 }
 
-// TestChart_describesItself checks the chart's metadata and notes. Artifact Hub annotations are YAML.
+// TestChart_describesItself checks the chart's metadata and notes. The values of Artifact Hub annotations are YAML.
 func TestChart_describesItself(t *testing.T) {
 	for name, value := range loadChart(t).Metadata.Annotations {
 		var parsed any

@@ -45,7 +45,7 @@ func RouteCRD(ctx context.Context) string {
 	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
 }
 
-// ModuleFolder returns the directory of a module. The directory from must contain a module that requires the given module.
+// ModuleFolder returns the directory of a module. from is the directory of another module, which requires the given module.
 func ModuleFolder(ctx context.Context, from, module string) string {
 	GinkgoHelper()
 	from = filepath.Join(Root(), from)

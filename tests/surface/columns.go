@@ -114,7 +114,7 @@ func read(ctx context.Context, root string) ([]column, error) {
 	return all, nil
 }
 
-// read returns the names in a rule's files. Test files are excluded. If the rule has no expression, each file's name is a name.
+// read returns the names in a rule's files. Test files are excluded. If the rule has no expression, each file name is used as a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go"},
 		strings.Fields(r.files)...)...).Output()

@@ -121,7 +121,7 @@ func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured
 		return nil, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
 	content := &unstructured.Unstructured{Object: object}
-	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // objects that were read into a Go type do not have it
+	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // objects that were read into a Go type do not contain their kind
 	content.SetManagedFields(nil)
 	delete(content.Object, "status")
 	return content, nil
@@ -169,8 +169,8 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether a list item is a desired item with a different key. Such an item has either the desired name, if the item with
-// the desired key does not have it, or the desired content, if no item has the desired key.
+// isRenamed reports whether a list item is a desired item with a different key. An item with the desired name is renamed unless the item
+// with the desired key also has this name. Any other item is renamed if it has the desired content and no item has the desired key.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
 	if !desired[:len(desired)-1].Equals(other[:last]) {
@@ -221,7 +221,7 @@ func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return inside
 }
 
-// itemAt returns the map at a path in the JSON content of an object, or nil.
+// itemAt returns the map at a path in the JSON content of an object, or nil if there is none.
 func itemAt(object any, path fieldpath.Path) map[string]any {
 	for _, element := range path {
 		switch {
@@ -239,7 +239,7 @@ func itemAt(object any, path fieldpath.Path) map[string]any {
 	return item
 }
 
-// itemWith returns the list item with the given key.
+// itemWith returns the list item with the given key, or nil if there is none.
 func itemWith(list []any, key value.FieldList) any {
 	for _, item := range list {
 		fields, _ := item.(map[string]any)

@@ -36,8 +36,8 @@ const (
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
 	// checkGraceSeconds is how many seconds after a check's deadline the kubelet ends the check's pod. The Job has no deadline, because
-	// Kubernetes would delete the pod at that deadline, and the verdict with it. The operator stops waiting for a verdict earlier, because the
-	// kubelet's message about ending a pod hides earlier messages.
+	// Kubernetes would delete the pod, and the verdict with it, at that deadline. The operator stops waiting for a verdict before the kubelet
+	// ends the pod, because the kubelet's message about ending a pod hides earlier messages.
 	checkGraceSeconds = 120
 	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
 	// the CronJob was suspended or no controller was running.
@@ -152,7 +152,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	}
 	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		arguments = append(arguments, "--own-service="+routing.URL(echo))
-	} // otherwise, the Service might respond on other nodes, but not on the node where the check runs
+	} // with Local, the Service might respond on other nodes, but not on the node where the check runs
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)
 	}

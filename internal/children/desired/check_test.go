@@ -85,8 +85,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheck_ownService checks, for each type of Service, that a check sends requests directly to the Service only if the Service responds
-// on every node.
+// TestCheck_ownService checks, for each type of Service, that a check connects directly to the Service only if the Service responds on
+// every node.
 func TestCheck_ownService(t *testing.T) {
 	for want, service := range map[string]v1.EchoService{
 		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},

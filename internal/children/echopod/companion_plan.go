@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 )
 
-// companionRestartDelay is the minimum time between the creation of a companion and its replacement after it ends. It prevents a tight loop
-// of failing companions.
+// companionRestartDelay is the minimum time between the creation of a companion and its replacement after it ends. It prevents a failing
+// companion from being replaced in a tight loop.
 const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.
@@ -21,7 +21,7 @@ type CompanionState struct {
 	Owner *corev1.Pod
 	// Echo is the Echo that the owner's label names, or nil if it does not exist.
 	Echo *v1.Echo
-	// Node is the node that the owner runs on, or nil.
+	// Node is the node that the owner runs on, or nil if there is no such node.
 	Node *corev1.Node
 	// Companions contains all companions of pods with the owner's name, including the companions of an earlier pod with the same name.
 	Companions []corev1.Pod

@@ -74,7 +74,7 @@ func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *co
 		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
 }
 
-// onNode returns the affinity that makes the scheduler place a pod on the given node if the pod fits. A pod that sets its node name instead
+// onNode returns the affinity that makes the scheduler place a pod on the given node if the pod fits. Setting the pod's node name instead
 // would bypass the scheduler.
 func onNode(name string) *corev1ac.AffinityApplyConfiguration {
 	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().

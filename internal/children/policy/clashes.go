@@ -18,7 +18,7 @@ func ValidateFields(echo *v1.Echo) error {
 	return nil // untyped, because a nil pointer in an interface is not nil
 }
 
-// portClash returns why the containers cannot listen on the HTTPS port, or nil if they can.
+// portClash returns an error if the containers cannot listen on the HTTPS port.
 func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) {
 		return nil
@@ -35,7 +35,7 @@ func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	return nil
 }
 
-// servicePortClash returns why the Service cannot expose the HTTPS port, or nil if it can.
+// servicePortClash returns an error if the Service cannot expose the HTTPS port.
 func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) || children.HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
 		return nil
@@ -54,7 +54,7 @@ func isOrDefaults(field, port int32) string {
 	return fmt.Sprintf("is %d", port)
 }
 
-// missingTLS returns why Gateways cannot connect over HTTPS as required, or nil if they can.
+// missingTLS returns an error if Gateways must connect over HTTPS, but the echo servers have no certificate.
 func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
 		return nil

@@ -43,7 +43,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 	}, SpecTimeout(specTimeout))
 })
 
-// eventuallyNothing waits until the namespace contains no companions and no other objects of Echoes.
+// eventuallyNothing waits until the namespace contains no companions and no other objects that belong to Echoes.
 func (s *stage) eventuallyNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -14,7 +14,7 @@ import (
 // Namespace is the namespace of the Echoes.
 const Namespace = "benchmark"
 
-// Target is an API server with a user's certificate.
+// Target describes how to connect to an API server as a user.
 type Target struct {
 	Host                 string
 	CA, Certificate, Key []byte

@@ -21,7 +21,7 @@ const (
 	stormNamespaces = 20
 	// podsPerNode is the maximum number of pods on a node.
 	podsPerNode = 500
-	// atRollout is the maximum number of pods during a rollout with old, new, and terminating pods, as a multiple of the usual number.
+	// atRollout is the maximum number of old, new, and terminating pods during a rollout, as a multiple of the usual number of pods.
 	atRollout = 2
 )
 

@@ -34,7 +34,8 @@ import (
 const (
 	// Namespace is the namespace that contains the Echoes. The API server writes its own events to other namespaces.
 	Namespace = replay.Namespace
-	// CreatorUser is the user of raw writers that create Echoes. It has the operator's permissions, and can create and update Echoes.
+	// CreatorUser is the user account of raw writers that create Echoes. The account has the operator's permissions, and can create and update
+	// Echoes.
 	CreatorUser = "creator"
 	// scraper is the service account that can read the operator's metrics.
 	scraper = "scraper"
