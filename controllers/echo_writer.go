@@ -22,7 +22,7 @@ type EchoWriter struct {
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 
-// echoPatch is a merge patch of an Echo. The API server rejects the patch if the Echo has a different resource version.
+// echoPatch is a merge patch for an Echo. The API server rejects the patch if the Echo has a different resource version.
 type echoPatch struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`
@@ -97,7 +97,7 @@ func statusPatch(echo *v1.Echo, status *v1.EchoStatus) (patch echoPatch, err err
 	return patch, err
 }
 
-// difference returns the merge patch that turns one value into the other.
+// difference returns the merge patch that turns the first value into the second.
 func difference(before, after any) (json.RawMessage, error) {
 	old, err := json.Marshal(before)
 	if err != nil {

@@ -34,7 +34,8 @@ func TestEchoWriter_doesNotExpectWhatAWebhookChanges(t *testing.T) {
 	}
 }
 
-// TestEchoWriter_writesAMapOfPods checks the map of pods, because the console displays nothing if the map is missing or null.
+// TestEchoWriter_writesAMapOfPods checks that the stored status always contains a map of pods, because the console displays nothing if the
+// map is missing or null.
 func TestEchoWriter_writesAMapOfPods(t *testing.T) {
 	none, one := map[string][]string{}, map[string][]string{"Ready": {"p"}}
 	for name, c := range map[string]struct {

@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // EchoCheck tests the network path to the echo servers on a schedule. It reports how proxies in the path, such as an ingress or a gateway, handle requests.
 type EchoCheck struct {
-	// name is the name of the check. The name of its CronJob consists of the Echo's name, '-', and the check's name. A CronJob name that is too long is shortened.
+	// name is the name of the check. The name of its CronJob consists of the Echo's name, '-', and the check's name. If the CronJob name is too long, it is shortened.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -27,7 +27,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	URL string `json:"url,omitempty"`
 
-	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. Requires that the operator allows all URLs (CHECK_URLS).
+	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. If address is set, the operator must allow all URLs (CHECK_URLS).
 	// +kubebuilder:validation:MaxLength=320
 	// +kubebuilder:validation:Pattern=`^[-a-zA-Z0-9._:\[\]]+$`
 	// +optional
@@ -51,7 +51,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect is a list of facts to verify with their required values.
+	// expect lists the facts to verify and their required values.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=fact

@@ -6,7 +6,7 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing is True while a change is being rolled out.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded is True when a cause that requires action is known, or when pods have been missing for longer than the progress
+	// ConditionDegraded is True when a problem that requires action is known, or when pods have been missing for longer than the progress
 	// deadline.
 	ConditionDegraded = "Degraded"
 	// ConditionStalled is True when the Echo cannot become ready until a user acts. It is set immediately if the operator rejects the spec

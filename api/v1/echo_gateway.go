@@ -102,7 +102,7 @@ type EchoGatewayBackendTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host name",order=59,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Hostname string `json:"hostname"`
 
-	// caConfigMap is the name of a ConfigMap in the same namespace. Its key ca.crt contains the CA certificates that verify the certificate of the echo servers.
+	// caConfigMap is the name of a ConfigMap in the same namespace. Its key ca.crt contains the CA certificates for verifying the certificate of the echo servers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`

@@ -26,7 +26,7 @@ type Labels map[string]LabelValue
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// Annotations are user-defined annotations of objects or pods. Their keys follow the same rule as in Kubernetes.
+// Annotations are user-defined annotations of objects or pods. Their keys follow the same rules as in Kubernetes.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/') || k.startsWith('deployment.kubernetes.io/'))",message="Annotations with the prefix echoes.example.com/ or deployment.kubernetes.io/ are reserved for the operator and for Kubernetes."

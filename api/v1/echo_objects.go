@@ -65,7 +65,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
 
-	// loadBalancerSourceRanges are the client IP blocks that the load balancer accepts, in CIDR notation. Defaults to all clients. Requires type LoadBalancer and a load balancer that supports this field.
+	// loadBalancerSourceRanges are the client IP blocks, in CIDR notation, that the load balancer accepts traffic from. Defaults to all clients. Requires type LoadBalancer and a load balancer that supports this field.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[0-9A-Fa-f.:]+/[0-9]{1,3}$')",message="Each range must be an IP block in CIDR notation, such as 10.0.0.0/8 or fd00::/8."
@@ -195,7 +195,7 @@ type EchoNetworkPolicy struct {
 	From []networkingv1.NetworkPolicyPeer `json:"from,omitempty"`
 }
 
-// EchoMonitoring is the configuration of the monitoring.
+// EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
 	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional

@@ -16,7 +16,8 @@ import (
 // declared holds the Go type and the value of a constant in echo_reasons.go.
 type declared struct{ goType, value string }
 
-// declaredReasons reads all constants in echo_reasons.go, so that reasons added later are also checked.
+// declaredReasons returns all constants in echo_reasons.go, by name. It reads the source file, so that reasons added later are also
+// checked.
 func declaredReasons(t *testing.T) map[string]declared {
 	t.Helper()
 	g := NewWithT(t)
@@ -73,8 +74,8 @@ func TestReasonsOfEventsAreUniqueForEachType(t *testing.T) {
 	}
 }
 
-// TestReasonsAreAcceptedByTheAPIServer checks the limits of metav1.Condition and of Events. A single invalid reason makes the API server
-// reject the whole status.
+// TestReasonsAreAcceptedByTheAPIServer checks that the reasons respect the limits of metav1.Condition and Event. A single invalid reason
+// makes the API server reject the whole status.
 func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	condition := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	for name, reason := range declaredReasons(t) {
@@ -87,7 +88,7 @@ func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWarnings lists the reasons that usually require action.
+// TestWarnings checks which reasons have the type WarningReason.
 func TestWarnings(t *testing.T) {
 	want := map[string]bool{
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,

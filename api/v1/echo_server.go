@@ -2,7 +2,7 @@ package v1
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe permits changes that browsers, caches, and proxies ignore. Full permits all changes and is for private networks only. None permits no changes. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits changes that do not affect caches, proxies, or other users' browsers. Full permits all changes and is for private networks only. None permits no changes. Defaults to Safe.
 	// +kubebuilder:validation:Enum=Safe;Full;None
 	// +kubebuilder:default=Safe
 	// +optional

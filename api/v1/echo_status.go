@@ -64,7 +64,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitzero"`
 
-	// nodeProblems lists the problems of nodes that run pods of the Echo, such as NotReady or MemoryPressure, by node name. At most 50 nodes are listed.
+	// nodeProblems lists the problems, such as NotReady or MemoryPressure, of nodes that run pods of the Echo, by node name. At most 50 nodes are listed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`

@@ -26,7 +26,7 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port of the Service",order=36,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	ServicePort int32 `json:"servicePort,omitempty"`
 
-	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional. Require accepts only certificates that can be verified with ca.crt in the Secret. Defaults to None.
+	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional. Require rejects clients whose certificate is missing or cannot be verified with ca.crt in the Secret. Defaults to None.
 	// +kubebuilder:validation:Enum=None;Request;Require
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client certificate",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or as a backend that is known to work.
+// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or use it as a backend that is known to work.
 //
 // +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{CronJob,v1,""},{Job,v1,""},{Pod,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
@@ -117,7 +117,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
+	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. Setting this field replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -167,12 +167,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
@@ -199,7 +199,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to an even spread across nodes and zones where possible. A value replaces the whole default.
+	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to an even spread across nodes and zones where possible. Setting this field replaces the whole default.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=topologyKey
@@ -232,7 +232,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodAnnotations Annotations `json:"podAnnotations,omitempty"`
 
-	// commonMetadata is metadata to add to all objects and pods of the Echo, including companions and checks. A change replaces the pods.
+	// commonMetadata is metadata to add to all objects and pods of the Echo, including companions and checks. Changing this field replaces the pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Common metadata",order=117,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`

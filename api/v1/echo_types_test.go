@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fill sets every exported field of a value, and puts one element in each list and map. Types from other packages stay empty, because their
-// DeepCopy methods are not generated here.
+// fill sets every exported field of a value, and puts one element in each list and map. Values of types from other packages stay empty,
+// because their DeepCopy methods are not generated here.
 func fill(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:

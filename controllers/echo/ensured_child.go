@@ -20,7 +20,8 @@ type ensuredChild struct {
 	absent bool
 	// found is the child as it was read after a failure, or nil if it was not read.
 	found client.Object
-	// after is the child as it now exists. It is the same as before if nothing differed, and nil if the child was deleted or not ensured.
+	// after is the child as it now exists. It is the same object as in the field before if nothing differed, and nil if the child was deleted
+	// or not ensured.
 	after client.Object
 	// ambiguous is the error from an apply that failed but may have taken effect.
 	ambiguous error
@@ -60,7 +61,7 @@ func objectsOf(found []ensuredChild) []client.Object {
 	return objects
 }
 
-// withChildren adds the outcome for the children to an observation.
+// withChildren returns an observation with the outcome for each child added.
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]
@@ -82,5 +83,5 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 	return seen
 }
 
-// lacksLabel reports whether a child lost the label that the watches use to select children.
+// lacksLabel reports whether an object exists but lacks the label that the watches use to select children.
 func lacksLabel(object client.Object) bool { return object != nil && !children.IsManaged(object) }

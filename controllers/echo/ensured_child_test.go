@@ -65,7 +65,7 @@ func TestEnsure(t *testing.T) {
 			var there []client.Object
 			if c.child.Desired == nil && c.live != nil {
 				there = append(there, c.live)
-				c.live.SetResourceVersion("999") // the first version in the fake API server
+				c.live.SetResourceVersion("999") // the fake API server's first resource version
 			}
 			w, ensured := fakecluster.New(t, there...), ensuredChild{child: c.child, before: c.live}
 			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensured)).To(Succeed())

@@ -1,2 +1,3 @@
-// Package exchange handles one request and its response: their share of the budget, the body, the delay, the deadlines, and the log line.
+// Package exchange handles one request and its response: their share of the memory budget, the body, the delay, the deadlines, and the log
+// line.
 package exchange

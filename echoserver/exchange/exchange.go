@@ -35,7 +35,8 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
 }
 
-// Acquire acquires bytes for large or long-lived data. The exchange holds the bytes until it ends or releases them.
+// Acquire acquires bytes for large or long-lived data, and reports whether the budget allows it. The exchange holds the bytes until it ends
+// or releases them.
 func (e *Exchange) Acquire(bytes int64) bool {
 	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
 	if ok {
@@ -44,7 +45,8 @@ func (e *Exchange) Acquire(bytes int64) bool {
 	return ok
 }
 
-// AcquireForRequest acquires bytes for the request itself. It can use the part of the budget that Acquire leaves free.
+// AcquireForRequest acquires bytes for the request itself, and reports whether the budget allows it. It can use the part of the budget that
+// Acquire leaves free.
 func (e *Exchange) AcquireForRequest(bytes int64) bool {
 	ok := e.Pool.Acquire(bytes)
 	if ok {
@@ -78,7 +80,7 @@ func (e *Exchange) Finish() {
 	}
 }
 
-// End releases all bytes.
+// End releases all acquired bytes.
 func (e *Exchange) End() {
 	e.Release(e.reserved)
 	if e.Stream != nil {
@@ -86,7 +88,7 @@ func (e *Exchange) End() {
 	}
 }
 
-// SentRequestID returns the request's X-Request-Id, unless it is too long.
+// SentRequestID returns the request's X-Request-Id, or "" if it is missing or too long.
 func SentRequestID(headers http.Header) string {
 	if id := headers.Get("X-Request-Id"); len(id) <= maxRequestID {
 		return id

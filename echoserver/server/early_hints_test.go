@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEarlyHints requests a response with status 103 before the final response.
+// TestEarlyHints checks that a request gets status 103 before the final response only under Full.
 func TestEarlyHints(t *testing.T) {
 	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))

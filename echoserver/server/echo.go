@@ -74,8 +74,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// delay waits until the requested delay has passed, or returns false if it rejected the request. If the client disconnects, delay aborts
-// the response, because a client that closed only its sending side would accept an empty response.
+// delay waits until the requested delay has passed and returns true, or rejects the request and returns false. If the client disconnects,
+// delay aborts the response, because a client that closed only its sending side would accept an empty response.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
@@ -92,8 +92,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 	return false
 }
 
-// echoHandshake returns the JSON echo of a WebSocket handshake that requests one, and the number of bytes reserved for the echo. It returns
-// false if it rejected the handshake.
+// echoHandshake returns the JSON echo of a WebSocket handshake, if the handshake requests an echo, and the number of bytes reserved for the
+// echo. The third result is false if echoHandshake rejected the handshake.
 func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
 	desired, err := h.chooser.ForHandshake(r)
 	switch {
@@ -124,7 +124,7 @@ func isSameOrigin(r *http.Request) bool {
 }
 
 // logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake
-// requires. Without enough memory for the line, logHandshake logs nothing.
+// requires. If there is not enough memory for the log line, logHandshake logs nothing.
 func (h *handler) logHandshake(e *exchange.Exchange, r *http.Request) {
 	if !h.log.Enabled(r.Context(), slog.LevelDebug) {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestPagesAreServed compares the served pages with their source files, and their policies with the headers.
+// TestPagesAreServed compares the served pages with their source files, and the pages' policies with the response headers.
 func TestPagesAreServed(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
@@ -54,7 +54,7 @@ func dataOf(t *testing.T, page string) (string, bool) {
 	return data, hasHead && hasTail
 }
 
-// TestPage checks that the pages do not exceed their limits, and that their data cannot be interpreted as markup.
+// TestPage checks that the pages are small and load nothing from elsewhere, and that their data cannot be interpreted as markup.
 func TestPage(t *testing.T) {
 	for name, page := range map[string]string{"echo": documentOf(t, "page_echo.html"), "WebSocket": documentOf(t, "page_websocket.html")} {
 		if len(page) > 8<<10 || strings.Contains(page, "://") || strings.Contains(page, "innerHTML") {

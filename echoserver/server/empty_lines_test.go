@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), both on new connections and on used ones.
+// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), both on new and on reused connections.
 func TestEmptyLines(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL
 	for lines, status := range map[string]int{"": 200, "\r\n": 200, "\n": 200, "\r\n\r\n": 200, "\r": 200, "\r\n\r\n\r\n": 400} {

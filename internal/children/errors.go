@@ -8,7 +8,7 @@ import (
 
 // InvalidSpecError reports a spec that the schema accepts but the operator rejects.
 type InvalidSpecError struct {
-	// Message says what is wrong, Quote repeats what another component reports, and Advice says what to do.
+	// Message says what is wrong, Quote repeats what another component reported, and Advice says what to do.
 	Message, Quote, Advice string
 }
 
@@ -33,7 +33,7 @@ type NameConflictError struct {
 	Advice string
 }
 
-// Text returns what is wrong, without the advice.
+// Text returns a description of the conflict, without the advice.
 func (e *NameConflictError) Text() string {
 	return fmt.Sprintf("The %s %s already exists, was not created for this %s, and is not changed", e.Kind, e.Name, e.For)
 }

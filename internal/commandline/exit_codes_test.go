@@ -106,7 +106,7 @@ func TestExitCodes_inTheHelp(t *testing.T) {
 	}
 }
 
-// startEchoServer returns the server's addresses from the first line of its log.
+// startEchoServer starts the echo server, and returns its process and the addresses in the first line of its log.
 func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
@@ -137,8 +137,8 @@ func stop(t *testing.T, command *exec.Cmd) int {
 	return command.ProcessState.ExitCode()
 }
 
-// apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod. The
-// server forwards the pod's port.
+// apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod.
+// Port-forwards to this pod lead to the given port.
 type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.

@@ -1,4 +1,4 @@
 // Package monitoring defines the operator's metrics and alerts.
 //
-// Each metric answers a question that a person on call asks. The table in docs/reference/metrics.md lists the metrics.
+// Each metric answers a question that an on-call engineer asks. The table in docs/reference/metrics.md lists the metrics.
 package monitoring

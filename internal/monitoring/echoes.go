@@ -19,7 +19,7 @@ import (
 const maxNamed = 20
 
 // Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
-// the sum over all replicas is correct. It is safe for concurrent use.
+// the sum over all replicas is correct. Echoes is safe for concurrent use.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
@@ -170,7 +170,7 @@ type namedReport struct {
 	key types.NamespacedName
 }
 
-// sumUp calculates the totals. A phase without Echoes has the value zero instead of no value.
+// sumUp calculates the totals. A phase without Echoes has the value zero instead of being omitted.
 func sumUp(reports map[types.NamespacedName]report) summary {
 	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
 	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {

@@ -113,11 +113,11 @@ func TestReadyDuration(t *testing.T) {
 	e.Reported(newEcho("a", 1), newStatus(1, v1.PhasePending, "RollingOut", 10_000))
 	e.Changed(newEcho("a", 2)) // only the last change counts
 	c.time = c.time.Add(time.Second)
-	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // this status is about the previous change
+	e.Reported(newEcho("a", 2), newStatus(1, v1.PhaseReady, "", 0)) // this status is from before the last change
 	c.time = c.time.Add(2 * time.Second)
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0))
 	e.Reported(newEcho("a", 2), newStatus(2, v1.PhaseReady, "", 0)) // nothing has changed since the previous report
-	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // this Echo existed at the start
+	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseReady, "", 0)) // this Echo existed when the operator started
 	metrics := make(chan prometheus.Metric, 100)
 	e.readyDuration.Collect(metrics)
 	if sum, count := sumOf(t, <-metrics); sum != 3 || count != 1 {

@@ -56,8 +56,8 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	}
 }
 
-// release releases a lease that the lock still holds. The API server rejects the update if another client has changed the lease since the
-// lock read it.
+// release releases the lease if the lock still holds it. The API server rejects the update if another client has changed the lease since
+// the lock read it.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

@@ -37,8 +37,8 @@ func (c *cluster) examples(ctx context.Context, b bundle.Bundle) ([]string, erro
 	return problems, nil
 }
 
-// createExample creates a copy of an example with a generated name, and returns the name. A field that the API server does not know is an
-// error.
+// createExample creates a copy of an example with a generated name, and returns the name. It returns an error if the example contains a
+// field that the API server does not know.
 func (c *cluster) createExample(ctx context.Context, example unstructured.Unstructured) (string, error) {
 	if example.GroupVersionKind() != v1.GroupVersion.WithKind("Echo") {
 		return "", fmt.Errorf("it is a %s, but this test supports only Echo", example.GroupVersionKind())

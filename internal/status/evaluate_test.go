@@ -22,7 +22,7 @@ const (
 	yes     = metav1.ConditionTrue
 	no      = metav1.ConditionFalse
 	unknown = metav1.ConditionUnknown
-	// other is a reason that no code handles.
+	// other is a reason that no code treats specially.
 	other = v1.NormalReason("Other")
 )
 
@@ -43,7 +43,7 @@ func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *a
 	return d
 }
 
-// statusWant is a short form of a status.
+// statusWant is an expected status in short form.
 type statusWant struct {
 	ready, progressing, degraded metav1.ConditionStatus
 	reason                       v1.Reason

@@ -145,7 +145,7 @@ func EchoNotFound(echo string) Transition {
 		v1.CompanionLabel)}
 }
 
-// CompanionNotCreated returns the transition for a pod if the pod's companion cannot be created.
+// CompanionNotCreated returns the transition for a pod whose companion cannot be created.
 func CompanionNotCreated(err error) Transition {
 	problem := remedy.Of(err)
 	if account := missingServiceAccount(err.Error()); account != "" {
@@ -154,7 +154,7 @@ func CompanionNotCreated(err error) Transition {
 	return Transition{Reason: v1.EventCompanionNotCreated, Action: actionCreateCompanion, Note: problem.String()}
 }
 
-// NotMonitored returns the transition for an Echo if its PodMonitor cannot be applied.
+// NotMonitored returns the transition for an Echo whose PodMonitor cannot be applied.
 func NotMonitored(err error) Transition {
 	return Transition{Reason: v1.EventNotMonitored, Action: actionReconcile, Note: remedy.Of(err).String()}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// Each of these specs follows documentation pages for cluster operators.
+// Each of these specs follows documentation pages for cluster administrators.
 var _ = Describe("the documentation for operations", func() {
 	It("has runbooks with working commands", func(ctx SpecContext) {
 		reader := newReader(ctx)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// Each of these specs follows documentation pages in a new namespace.
+// Each of these specs follows documentation pages, usually in a new namespace.
 var _ = Describe("the documentation", func() {
 	It("has a first tutorial that works", func(ctx SpecContext) {
 		reader := newReader(ctx, slices.Concat(withoutDownloads(), []string{"kind ", ": kind "})...) // the suite has already created the cluster

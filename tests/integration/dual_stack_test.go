@@ -32,7 +32,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 			"--health-probe-bind-address=0", "--metrics-bind-address=0")
 	})
 
-	// set sets an Echo's IP families.
+	// set sets an Echo's IP family policy and IP families.
 	set := func(ctx context.Context, echo *v1.Echo, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) {
 		GinkgoHelper()
 		before := echo.DeepCopy()

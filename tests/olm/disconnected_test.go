@@ -19,8 +19,8 @@ import (
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns a path in the cluster's registry for copies of the disconnected cluster's images. The path differs in each run, because
-// the registry keeps its images.
+// mirror returns a path in the cluster's registry for copies of the images that the disconnected cluster needs. The path differs in each
+// run, because the registry keeps its images.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {

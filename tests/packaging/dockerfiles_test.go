@@ -131,7 +131,7 @@ func checkSources(t *testing.T, file, arguments string, ignored []string) {
 	}
 }
 
-// TestDockerfilesBuildAsMake checks that the Dockerfiles build the same programs as make.
+// TestDockerfilesBuildAsMake checks that the Dockerfiles build programs with the same flags as make.
 func TestDockerfilesBuildAsMake(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
 	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {

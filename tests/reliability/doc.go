@@ -6,9 +6,9 @@
 // ends, a late watch, or another client's change. A run carries out a scenario with a plan. Regardless of the faults, the final state must
 // be the same as without faults. The operator must not repeat an event, or send requests when there is nothing left to do.
 //
-// With amnesia, the operator loses its memories at random moments. This may increase the number of requests and reconciles, but must change
-// nothing else. With AMNESIA=SEED, all plans run with amnesia.
+// With amnesia, the operator loses its in-memory state at random moments. This may increase the number of requests and reconciles, but must
+// change nothing else. If AMNESIA=SEED is set, all plans run with amnesia.
 //
-// By default, the tests try each fault at each request that creates, changes, or deletes an Echo. With RELIABILITY=all, they try all
-// scenarios and faults, pairs of faults, and every state in which the operator may start.
+// By default, the tests run only the scenarios that create, change, or delete an Echo, and try single faults at each request. With
+// RELIABILITY=all, they try all scenarios and faults, pairs of faults, and every state in which the operator may start.
 package reliability

@@ -25,10 +25,10 @@ const CacheLag = 10 * time.Second
 // do. Reconciles that start before the cache holds these writes would repeat the writes. The methods of Expectations may be called
 // concurrently.
 //
-// No edit by another client is lost. An event is dropped only if a write by the reconcile returned the event's version. The reconcile has
-// therefore seen that version: the API server applies a write to the newest version, or rejects the write. Each edit by another client
-// creates a new version. Events that arrive during a reconcile are held until the reconcile ends, when the versions of its writes are
-// known. Deletion events are never dropped.
+// No edit by another client is lost. An event is dropped only if a write by the reconcile returned the object version in the event. The
+// reconcile has therefore seen that version: the API server applies a write to the newest version, or rejects the write. Each edit by
+// another client creates a new version. Events that arrive during a reconcile are held until the reconcile ends, when the versions of its
+// writes are known. Deletion events are never dropped.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
@@ -55,8 +55,8 @@ type heldEvent struct {
 	deliver func()
 }
 
-// Begin starts an Echo's reconcile and returns zero, or returns how long to wait if no event arrives. Writes for an earlier Echo of the
-// same name do not delay the reconcile.
+// Begin starts an Echo's reconcile and returns zero. If the cache does not hold the writes of an earlier reconcile yet, Begin instead
+// returns how long to wait if no event arrives. Writes for an earlier Echo with the same name do not delay the reconcile.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -78,8 +78,8 @@ func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	return 0
 }
 
-// Wrote records that an Echo's reconcile wrote an object. A write that changed nothing causes no event. before is nil if the object was
-// created.
+// Wrote records that an Echo's reconcile wrote an object. It ignores a write that changed nothing, because such a write causes no event.
+// before is nil if the object was created.
 func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Object, now time.Time) {
 	written := versionOf(after)
 	if versionOf(before) == written {
@@ -118,7 +118,7 @@ func (o *Expectations) ended(echo types.NamespacedName) []heldEvent {
 	return held
 }
 
-// release drops the entry of an Echo if it is empty. The caller holds the lock.
+// release drops the entry of an Echo if it is empty. The caller must hold the lock.
 func (o *Expectations) release(echo types.NamespacedName, w *writes) {
 	if !w.reconciling && !w.skipped && len(w.awaited) == 0 {
 		delete(o.of, echo)
@@ -193,8 +193,8 @@ func (o *Expectations) Clear() {
 
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Without returns a handler that drops the events caused by the operator's own writes. echoOf returns the Echo that an object belongs to,
-// or an empty name.
+// Without returns a handler that drops the events caused by the operator's own writes. echoOf returns the name of the Echo that an object
+// belongs to, or an empty name.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
 	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
 		if o.arrived(echo, object, deliver) {

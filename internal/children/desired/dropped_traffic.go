@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// DroppedTraffic returns which traffic sources outside the namespace the Echo's NetworkPolicy blocks. If any peer of the policy may be
+// DroppedTraffic returns the sources outside the namespace whose traffic the Echo's NetworkPolicy blocks. If any peer of the policy may be
 // outside the namespace, DroppedTraffic returns nothing, because that peer could be any of these sources.
 func DroppedTraffic(echo *v1.Echo) []string {
 	policy := echo.Spec.NetworkPolicy

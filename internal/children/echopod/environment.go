@@ -54,7 +54,8 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
-// server returns the environment variables that configure the operator's own echo server. It omits variables for default values.
+// server returns the environment variables that configure the operator's own echo server. It omits variables whose values would be the
+// defaults.
 func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	var env []*corev1ac.EnvVarApplyConfiguration
 	if desired.Controls != "" && desired.Controls != v1.ControlsSafe {

@@ -1,4 +1,4 @@
-// Package descriptors compares a bundle's descriptors with its CRDs and the OpenShift console.
+// Package descriptors checks a bundle's descriptors against its CRDs and the widgets of the OpenShift console.
 package descriptors
 
 import (
@@ -69,7 +69,7 @@ func (p part) check(d bundle.Descriptor) []string {
 	return problems
 }
 
-// checkWidget returns the reason why the console does not support an x-descriptor for a field, or "" if the console supports it.
+// checkWidget returns why the console does not support an x-descriptor for a field, or "" if the console supports it.
 func (p part) checkWidget(x string, field bundle.Schema) string {
 	w, argument, ok := find(p.widgets, x)
 	switch {

@@ -179,7 +179,7 @@ func isProblem(check v1.EchoCheckStatus) bool {
 	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
 }
 
-// findCheck returns the status of a check, or a status that has only a name.
+// findCheck returns the status of a check, or, if there is none, a status that contains only the name.
 func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
 	for _, check := range checks {
 		if check.Name == name {

@@ -206,7 +206,7 @@ func TestPathsHealthy(t *testing.T) {
 	}
 }
 
-// TestEvaluate_changesNoOtherCondition evaluates failed checks and removed checks.
+// TestEvaluate_changesNoOtherCondition checks that failed checks and removed checks do not affect other conditions.
 func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 	g := NewWithT(t)
 	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {

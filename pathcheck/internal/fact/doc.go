@@ -1,2 +1,2 @@
-// Package fact defines the facts about a path: their names, their values, and texts that are safe to display.
+// Package fact defines the facts about a path: their names, their values, and text that is safe to display.
 package fact

@@ -8,7 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// Over returns the reason why a run is over, if it is over. After a run is over, the outcome of a request reveals nothing about the path.
+// Over returns the reason why a run is over, or nil if it is not over. After a run is over, the outcome of a request reveals nothing about
+// the path.
 func Over(ctx context.Context, err error) error {
 	if wire.IsLimit(err) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// documented returns the fenced code block that follows the given words on a documentation page.
+// documented returns the text that follows the given words on a documentation page.
 func documented(t *testing.T, page, words string) string {
 	t.Helper()
 	document, err := os.ReadFile(filepath.Join("..", "..", "..", page))
@@ -76,7 +76,7 @@ func TestCallsOfTheHowTo(t *testing.T) {
 }
 
 // withoutVolatile removes values that differ between runs. It also removes commas at the end of a line, because they depend on omitted
-// text. Spaces after other commas may differ between builds of grpcurl.
+// text, and spaces after other commas, because they may differ between builds of grpcurl.
 func withoutVolatile(text string) string {
 	volatile := regexp.MustCompile(`("(?:authority|requestId|remoteAddress|version)": )"[^"]*"`)
 	return strings.NewReplacer(",\n", "\n", ", ", ",").Replace(volatile.ReplaceAllString(text, `$1""`))

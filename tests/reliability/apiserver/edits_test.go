@@ -44,7 +44,7 @@ func reverted(kind, what, patch string) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType, patch: patch}
 }
 
-// added returns an edit that adds something that the operator must preserve.
+// added returns an edit whose addition the operator must preserve.
 func added(kind, what, path, item string, kept place) edit {
 	return edit{kind: kind, what: what, patchType: types.JSONPatchType,
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
@@ -182,7 +182,8 @@ func podEdits() []edit {
 	}
 }
 
-// aimed sets the index in an edit to the index of the operator's list item. Other clients may have added items before that item.
+// aimed returns an edit with its list index changed to the index of the operator's list item. Other clients may have added items before
+// that item.
 func (e edit) aimed(child *object, spec map[string]any) edit {
 	portName := portNameOf(spec)
 	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
@@ -197,7 +198,7 @@ func (e edit) aimed(child *object, spec map[string]any) edit {
 	return e
 }
 
-// portNameOf returns the port name that a spec sets for the Service.
+// portNameOf returns the port name that a spec sets for the Service, or the default name.
 func portNameOf(spec map[string]any) string {
 	name, _, _ := unstructured.NestedString(spec, "service", "portName")
 	return cmp.Or(name, "http")

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// maxDelay is the longest total delay of a request and its response. During this delay, a lease cannot expire.
+	// maxDelay is the longest total delay of a request and its response. It is too short for a lease to expire.
 	maxDelay = time.Second
 	// longDelay is so long that the leader cannot renew the lease before the renew deadline.
 	longDelay = 8 * time.Second
@@ -35,7 +35,7 @@ const (
 	patience = 3 * time.Minute
 	// interval is the time between two checks of a condition.
 	interval = 50 * time.Millisecond
-	// editPeriod is the time between two changes of an Echo.
+	// editPeriod is the time between two changes to Echoes.
 	editPeriod = 200 * time.Millisecond
 	// echoes is the number of Echoes. It is large, so that a leader that lost the lease still sends writes while some Echoes wait for lost
 	// requests.
@@ -178,7 +178,7 @@ func (s *scene) calm(t *testing.T, delay time.Duration) {
 	}
 }
 
-// end makes another process become the leader.
+// end causes trouble for the leader until another process becomes the leader.
 func (s *scene) end(t *testing.T, how trouble) {
 	t.Helper()
 	before := s.awaitLeader(t, 0)

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Reader is a person who follows the documentation in one shell. The reader has kubectl echo and a namespace on the test cluster.
+// Reader simulates a person who follows the documentation in one shell. The reader has kubectl echo and a namespace on the test cluster.
 type Reader struct {
 	// Namespace is the namespace of the kubeconfig's context.
 	Namespace string
