@@ -18,7 +18,8 @@ const (
 	ByOwner = "metadata.ownerReferences.name"
 )
 
-// CachedPodsOf selects an Echo's cached pods and companions by an index, because a list by labels reads all pods in the namespace.
+// CachedPodsOf uses an index to select an Echo's cached pods and companions, because selecting them by labels would read all pods in the
+// namespace.
 func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
 // PodIndexes returns the indexes of the pod cache.
@@ -29,7 +30,7 @@ func PodIndexes() map[string]client.IndexerFunc {
 	}
 }
 
-// NodeOfPod returns the name of a pod's node.
+// NodeOfPod returns the name of a pod's node, or nil if the pod has no node.
 func NodeOfPod(pod client.Object) []string {
 	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
 		return []string{p.Spec.NodeName}
@@ -37,7 +38,7 @@ func NodeOfPod(pod client.Object) []string {
 	return nil
 }
 
-// OwnerOfCompanion returns the name of the pod that a companion belongs to, and nothing for other pods.
+// OwnerOfCompanion returns the name of the pod that a companion belongs to, or nil for other pods.
 func OwnerOfCompanion(pod client.Object) []string {
 	if owner := echopod.CompanionOwner(pod); owner != "" {
 		return []string{owner}

@@ -11,7 +11,7 @@ import (
 // Expectation is a value that a fact must have.
 type Expectation struct {
 	Name string `json:"name"`
-	Want string `json:"want"` // a value such as kept, or a bound such as >=14, <=10Mi or <=50ms
+	Want string `json:"want"` // a value such as kept, or a bound such as >=14, <=10Mi, or <=50ms
 }
 
 // Result is the result of comparing an expectation with the facts.
@@ -64,7 +64,7 @@ func parseQuantity(text string) (quantity, error) {
 			break
 		}
 	}
-	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // 33 bits, so that the product with the unit fits into 64
+	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // 33 bits, so that the product with the factor fits into 64 bits
 		return quantity{value: value * factor}, nil
 	}
 	if d, err := time.ParseDuration(number); err == nil && factor == 1 {

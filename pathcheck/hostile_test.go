@@ -74,7 +74,7 @@ func TestRun_deserters(t *testing.T) {
 	}
 }
 
-// prove responds like an Echo that has a fixed body.
+// prove adds an Echo's proof to a response.
 func prove(w http.ResponseWriter, r *http.Request) {
 	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
 		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))

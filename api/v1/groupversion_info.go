@@ -1,4 +1,4 @@
-// Package v1 defines the API: the Echo with its spec, its status, its conditions, and its reasons.
+// Package v1 defines the Echo API: the spec and the status of an Echo, its condition types, and their reasons.
 //
 // +kubebuilder:object:generate=true
 // +groupName=example.com

@@ -38,7 +38,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	return nil
 }
 
-// localAddresses returns the addresses at which a local client can reach a server that listens on an address.
+// localAddresses returns the addresses at which a local client can reach a server that listens on the given address.
 func localAddresses(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer reads than least.
+// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer than least reads.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
@@ -120,7 +120,7 @@ func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 
 func TestEachReadOfADeletionThatFails(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
-	// A reconcile of an Echo without leftovers reads everything from both the cache and the API server.
+	// A reconcile of a deleted Echo that has no children left reads everything from both the cache and the API server.
 	for i, read := range readsOf(t, []client.Object{echo}, 10) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			w := fakecluster.New(t, echo)

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// API holds the Gateway API support that the cluster had when the operator started. It never changes.
+// API describes the Gateway API support that the cluster had when the operator started. It never changes.
 type API struct {
 	// Served are the kinds that the operator can use.
 	Served children.Served

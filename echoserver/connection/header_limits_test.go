@@ -48,7 +48,8 @@ func TestMeasureHeader_asSent(t *testing.T) {
 	}
 }
 
-// TestRawHeader_longestField checks incomplete names, and possibly secret values that continue on the next line (RFC 9112, 5.2).
+// TestRawHeader_longestField checks that an incomplete name is returned, but not a value that continues on the next line (RFC 9112, 5.2),
+// because the value may be secret.
 func TestRawHeader_longestField(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{

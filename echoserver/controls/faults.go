@@ -27,7 +27,7 @@ type Fault struct {
 	connection       ConnectionFault
 }
 
-// requestedFault is the number of the fault that a request's controls define. The numbers of the faults in the settings start at 1.
+// requestedFault is the number of the fault that a request's controls define. The faults in the settings are numbered from 1.
 const requestedFault = 0
 
 // Chooser determines the controls that apply to each request.
@@ -82,7 +82,7 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
 }
 
-// chosen replaces the delay range with a random delay from it.
+// chosen replaces a delay range with a random delay in that range.
 func (c *Chooser) chosen(desired Controls) Controls {
 	if desired.delayUpTo > desired.Delay {
 		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// format is the format of the echo.
+// format is the format in which a request is echoed.
 type format string
 
 const (
@@ -15,7 +15,8 @@ const (
 	HTML format = "html"
 )
 
-// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
+// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they express no preference or accept
+// none of the formats.
 func AcceptedFormat(accept []string) format {
 	best, quality := JSON, 0.0
 	ranges := mediaRanges(accept)

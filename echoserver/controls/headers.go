@@ -60,7 +60,7 @@ func splitHeaders(lists []string) []string {
 }
 
 // isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
-// client sends an empty list with each request that asks for no headers.
+// client sends an empty list with each request that asks for no response headers.
 func isEmptyList(values []string) bool {
 	return strings.Trim(strings.Join(values, ","), ", \t") == ""
 }

@@ -19,14 +19,14 @@ func Clients(t *testing.T) map[string]*http.Client {
 	return map[string]*http.Client{"HTTP/1.1": {Transport: h1, Timeout: 2 * Patience}, "HTTP/2.0": {Transport: h2, Timeout: 2 * Patience}}
 }
 
-// OnlyHTTP2 returns the protocols for clients that use HTTP/2 without TLS.
+// OnlyHTTP2 returns the protocols for clients that use only HTTP/2, without TLS.
 func OnlyHTTP2() *http.Protocols {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	return protocols
 }
 
-// Reply is a response, with its body if it has been read.
+// Reply is a response. Text is the body, if the body has been read.
 type Reply struct {
 	*http.Response
 	Text string
@@ -60,7 +60,7 @@ func addHeaders(r *http.Request, headers []string) {
 	}
 }
 
-// Whole returns the response with its body.
+// Whole reads the body, and returns the response with the body.
 func (r Reply) Whole(t testing.TB) Reply {
 	t.Helper()
 	data, err := io.ReadAll(r.Body)

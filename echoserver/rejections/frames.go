@@ -34,7 +34,7 @@ func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
 
-// Observe examines the next bytes that the server sends. The pieces may have any size.
+// Observe examines the next bytes that the server sends, in pieces of any size.
 func (f *Frames) Observe(sent []byte) {
 	for len(sent) > 0 {
 		if f.read < frameHeader {

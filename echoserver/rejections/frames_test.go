@@ -60,7 +60,7 @@ func TestFrames_inPieces(t *testing.T) {
 	}
 }
 
-// FuzzFrames checks that the size of the pieces does not affect which rejections are found.
+// FuzzFrames checks that the size of the observed pieces does not affect which rejections are found.
 func FuzzFrames(f *testing.F) {
 	sent, _ := sentFrames(f)
 	f.Add(sent, uint8(3))

@@ -19,7 +19,7 @@ type Header struct {
 	Ended      bool   // whether the empty line after the header was read
 }
 
-// Explain returns the reason that net/http rejected the request instead of calling a handler.
+// Explain returns the reason why net/http rejected the request instead of calling a handler.
 func (h Header) Explain(statusLine string) Rejection {
 	r := Rejection{Status: http.StatusBadRequest, Protocol: "HTTP/1"}
 	_, text, _ := strings.Cut(statusLine, " ")
@@ -47,7 +47,7 @@ func (h Header) Explain(statusLine string) Rejection {
 	return r
 }
 
-// explainStatus returns the reason if it is the only one for the status.
+// explainStatus returns the reason for a status that has only one possible reason, or "" for other statuses.
 func explainStatus(status int) (reason, detail string) {
 	switch status {
 	case http.StatusNotImplemented:
@@ -126,7 +126,7 @@ func (h requestHeader) explain(ended bool) (reason, detail string) {
 	return reason, detail
 }
 
-// explainLine returns the reason that the request line is not valid. The reason does not quote the line, because paths and queries can
+// explainLine returns the reason why the request line is not valid. The reason does not quote the line, because paths and queries can
 // contain secrets.
 func (h requestHeader) explainLine() (reason, detail string) {
 	target := h.target

@@ -35,7 +35,7 @@ func (t *truncatedWriter) Write(data []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
 
-// truncate writes the headers and the first half of a response, and then aborts the response.
+// truncate writes the headers and the first half of the body, and then aborts the response.
 func (c *content) truncate(e *exchange.Exchange, r *http.Request, status int) {
 	c.write(&truncatedWriter{Exchange: e, left: c.length / 2}, r, status)
 	_ = http.NewResponseController(e).Flush() // the client may have disconnected

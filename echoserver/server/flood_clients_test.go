@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a string and reads nothing. It writes small pieces, and yields to other goroutines after each, so
-// that the test can send its own requests and probes in time.
+// writes returns a function that writes a string and reads nothing. The function writes in small pieces, and yields to other goroutines
+// after each piece, so that the test can send its own requests and probes in time.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -198,7 +198,7 @@ func withTrailer(size int) func(net.Conn) error {
 	})
 }
 
-// longFrame announces a frame of the maximum length, and sends only part of the frame.
+// longFrame announces a frame of the maximum length, but sends only part of the frame.
 func longFrame(connection net.Conn) error {
 	if _, err := greet(connection, complete); err != nil {
 		return err
@@ -246,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a request body that never ends. Each read yields to other goroutines, as the functions that writes returns do.
+// stalledBody is a request body that never ends. Each read yields to other goroutines, like the functions returned by writes.
 type stalledBody struct {
 	io.Reader
 	io.Closer

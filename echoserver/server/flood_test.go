@@ -26,7 +26,7 @@ const (
 )
 
 // TestFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit, and
-// continue to serve another client and probes.
+// continue to serve other clients and probes.
 func TestFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
@@ -41,8 +41,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog floods the program while nothing reads the log. Until their log lines are written, requests wait, and their
-// memory counts toward the budget.
+// TestFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written. While they
+// wait, their memory counts toward the budget.
 func TestFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")

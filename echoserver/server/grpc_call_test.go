@@ -147,7 +147,7 @@ func TestSlowStream(t *testing.T) {
 			if _, err := call.body.Write(part); err != nil {
 				t.Fatal(err)
 			}
-			<-time.After(messageTimeout - time.Second) // while the response waits after its second part
+			<-time.After(messageTimeout - time.Second) // after the second part, the response waits for the client
 		}
 		if got := call.receive(t); len(got) < 2*window {
 			t.Errorf("the response has %d bytes", len(got))

@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// These constants repeat the limits in the grpc package and the memory that a call holds.
+// These constants repeat unexported constants of the grpc package.
 const (
 	grpcType             = "application/grpc"
 	grpcWebType          = "application/grpc-web"

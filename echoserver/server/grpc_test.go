@@ -47,7 +47,7 @@ func (c *callCounts) Called(method, status string) {
 // Rejected implements Metrics.
 func (c *callCounts) Rejected(reason string) { c.count("limit " + reason) }
 
-// all returns all nonzero counts in sorted order.
+// all returns the sorted names of all nonzero counts.
 func (c *callCounts) all() []string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

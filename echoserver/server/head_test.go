@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHead sends HEAD requests wherever GET is supported. Each response must have the status and type of a response to GET, and must end
-// (RFC 9110, 9.3.2).
+// TestHead sends HEAD requests wherever GET is supported. Each response must have the status and media type of the response to GET, and
+// must end (RFC 9110, 9.3.2).
 func TestHead(t *testing.T) {
 	h := handlerOf(t)
 	public, admin := serve(t, h).URL, serve(t, newAdmin(h.life, h.metrics)).URL

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// reportFailure reports a failed handshake. If the client sent a plain HTTP request instead, it responds to the request.
+// reportFailure reports a failed handshake. It responds to the client if the client sent a plain HTTP request instead.
 func (c *Connection) reportFailure(err error) {
 	what := rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "TLS", Reason: rejections.ReasonHandshake, Detail: err.Error()}
 	record, isRecord := errors.AsType[tls.RecordHeaderError](err)

@@ -110,7 +110,8 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
 }
 
-// parseAuthority returns the certificates that verify clients. It never returns a nil pool, which would mean the system's certificates.
+// parseAuthority returns the CA certificates that verify clients. Unless it returns an error, the pool is not nil, because a nil pool would
+// stand for the system's CA certificates.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
@@ -128,7 +129,8 @@ func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 // maxNames is the maximum total number of names and extensions in a client's certificates.
 const maxNames = 200
 
-// rejectManyNames rejects client certificates with too many names, which would use a lot of memory while the connection is open.
+// rejectManyNames rejects client certificates with too many names and extensions, which would use a lot of memory while the connection is
+// open.
 func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {

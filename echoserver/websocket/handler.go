@@ -29,7 +29,7 @@ type Handler struct {
 	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
-// Serve echoes the messages of a WebSocket. If a request is not a handshake, it responds with the page.
+// Serve echoes the messages of a WebSocket. It responds with the page if the request is not a handshake.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !exchange.Gets(e, r, "a WebSocket") {
 		return
@@ -48,7 +48,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if !ok {
 		return
 	}
-	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for it
+	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for the WebSocket
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: connection.Of(r)}
 	socket, err := accept(e, r, subprotocol, connection)
@@ -90,7 +90,7 @@ func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessio
 	return socket, nil
 }
 
-// upgrade is the response writer with which the library hijacks a connection.
+// upgrade is the response writer through which the library hijacks a connection.
 type upgrade struct {
 	*exchange.Exchange
 	connection *sessionConnection

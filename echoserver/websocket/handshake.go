@@ -19,8 +19,9 @@ func isHandshake(r *http.Request) bool {
 		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
-// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, it returns the status
-// and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in its reasons.
+// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, checkHandshake
+// returns the status and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in
+// its reasons.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// These are kinds in the form resource.version.group. The table of kinds lists the kinds that the operator creates.
+// These are kinds in the form resource.version.group. kinds.Table lists the kinds that the operator creates.
 const (
 	echoes                 = "echoes.v1.example.com"
 	pods                   = "pods.v1."
@@ -39,7 +39,7 @@ const (
 	mostLookups = 100
 )
 
-// gather reads all data. The Echoes are read first, because their secrets are removed from all texts.
+// gather reads all data. It reads the Echoes first, because it removes their secrets from all texts.
 func (g *gatherer) gather(ctx context.Context) {
 	for _, step := range []struct {
 		name string

@@ -29,7 +29,7 @@ type world struct {
 	fail map[string]error
 	// requests records the requests so far, by verb and kind.
 	requests map[string]bool
-	// allowed is the response to a SubjectAccessReview.
+	// allowed returns the response to a SubjectAccessReview.
 	allowed func(authorizationv1.SubjectAccessReviewSpec) bool
 	// If ready is true, every new Echo becomes Ready, and gets a copy of pod unless pod is nil.
 	ready bool

@@ -166,8 +166,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkMessage checks that a message begins with a capital letter or a number, and ends with a period unless it is cut. A message has no
-// backslashes, because text from other components is quoted without escapes.
+// checkMessage checks that a message begins with a capital letter or a number, and ends with a period or, if it is truncated, with an
+// ellipsis. A message has no backslashes, because text from other components is quoted without escapes.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {

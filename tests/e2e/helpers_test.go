@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// version returns the version of the source tree, which is also the tag of the tree's images.
+// version returns the version of the source tree, which is also the tag of the images built from the tree.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../VERSION")

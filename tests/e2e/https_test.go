@@ -20,7 +20,7 @@ import (
 const (
 	// rotation is how long the kubelet can take to update a mounted Secret, or to restart a container that has failed several times.
 	rotation = 6 * time.Minute
-	// certificateSecret is the name of the Secret that contains the certificate in the TLS specs.
+	// certificateSecret is the name of the Secret that contains the certificate in the TLS tests.
 	certificateSecret = "certificate"
 )
 

@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// field is a field of the spec with two different values.
+// field is a field of the spec, and two different values for it.
 type field struct {
 	name     string
 	one, two func(*v1.EchoSpec)
@@ -177,8 +177,8 @@ func placementFields() []field {
 	}
 }
 
-// fieldsWithOtherTests returns the fields that have separate tests, because their objects have different names, or kinds that this cluster
-// does not serve.
+// fieldsWithOtherTests returns the fields that have separate tests. Most of them configure objects that do not have the Echo's name, or
+// whose kinds this cluster does not serve.
 func fieldsWithOtherTests() []field {
 	return []field{
 		{"paused", func(s *v1.EchoSpec) { s.Paused = true }, func(s *v1.EchoSpec) { s.Paused = false }},
@@ -240,7 +240,7 @@ var _ = Describe("a field of the spec", func() {
 	})
 })
 
-// childrenAsYAML returns an Echo's children as YAML, without the fields that differ in each object.
+// childrenAsYAML returns an Echo's children as YAML, without the fields that differ from object to object.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
 	for _, kind := range desired.Kinds() {

@@ -43,7 +43,7 @@ func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
 	}
 }
 
-// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch is one of the images, and that make and the
+// TestDockerfileHasEachProgram checks that each stage that starts from base or scratch builds one of the images, and that make and the
 // Dockerfile build the image's program from the same package.
 func TestDockerfileHasEachProgram(t *testing.T) {
 	var programs, stages []string

@@ -28,7 +28,7 @@ type fault struct {
 	old int
 	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
-	// promises is true if the final state differs from a run without the fault. Only the operator's promises can then be checked.
+	// promises is true if the final state differs from that of a run without the fault. Then, only the operator's promises can be checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool
@@ -90,7 +90,7 @@ type planned struct {
 type plan struct {
 	faults []planned
 	holds  []hold
-	// amnesia is the seed that determines when the operator loses its memories, or 0 for no amnesia.
+	// amnesia is the seed that determines when the operator loses its memory, or 0 for no amnesia.
 	amnesia int64
 }
 

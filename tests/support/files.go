@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// FilesBelow returns the contents of all files in a directory, by path.
+// FilesBelow returns the contents of all files below a directory, by path.
 func FilesBelow(folder string) map[string]string {
 	GinkgoHelper()
 	files, tree := map[string]string{}, os.DirFS(folder)

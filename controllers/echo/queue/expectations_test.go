@@ -38,7 +38,7 @@ func (p *reconciles) begins(second int64) bool {
 	return p.Begin(fakecluster.StoredEcho(), time.Unix(second, 0)) == 0
 }
 
-// arrive reports whether the event for a version starts a reconcile now.
+// arrive simulates the event for a version, and reports whether the event starts a reconcile immediately.
 func (p *reconciles) arrive(v string) bool {
 	before := p.delivered
 	deliver := func() { p.delivered++ }
@@ -48,7 +48,7 @@ func (p *reconciles) arrive(v string) bool {
 	return p.delivered > before
 }
 
-// write records the write of a version at second 0.
+// write records a write at second 0 that changes the version from before to after.
 func (p *reconciles) write(before, after string) {
 	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
 }

@@ -26,8 +26,8 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches checks that an applied child matches its desired state when it is read from the cache. Otherwise,
-// every reconcile would apply the child again.
+// TestWhatWasAppliedMatches checks that an applied child, as read from the cache, matches its desired state. Otherwise, every reconcile
+// would apply the child again.
 func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {

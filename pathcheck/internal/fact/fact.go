@@ -40,7 +40,7 @@ func New(name, value, sent, received string) Fact {
 		Meaning: meaning(name)}
 }
 
-// Detail marks a fact that --output=expect omits.
+// Detail marks a fact so that --output=expect omits it.
 func Detail(f Fact) Fact {
 	f.Detail = true
 	return f

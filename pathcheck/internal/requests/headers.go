@@ -56,7 +56,7 @@ func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {
 	return fact.New("request.headers.removed", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost))
 }
 
-// isHop reports whether a header is only for the next server (RFC 9110, 7.6.1).
+// isHop reports whether a header is hop-by-hop, that is, only for the next server (RFC 9110, 7.6.1).
 func isHop(name string) bool {
 	return slices.Contains([]string{"Connection", "Te", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade"},
 		http.CanonicalHeaderKey(name))
@@ -96,7 +96,7 @@ func decideCase(sent string, e *wire.Description) fact.Fact {
 	value := fact.Changed
 	switch received {
 	case "":
-		value = "not reported" // the request arrived over HTTP/2, which uses only lower case
+		value = "not reported" // the request arrived over HTTP/2, which uses only lowercase names
 	case sent:
 		value = fact.Kept
 	case strings.ToLower(sent):

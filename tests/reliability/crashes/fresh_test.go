@@ -65,7 +65,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 				seen[living[o.UID]] = fmt.Sprintf("%d of %d replicas of %s", o.Status.Replicas, *o.Spec.Replicas, owner(o, living))
 			}
 		case *corev1.Pod:
-			// The test owns the application pods and the probers.
+			// The picture omits the application pods and the probers, which the test creates without a controller.
 			if owner := owner(o, living); strings.Contains(owner, "Pod") {
 				seen[companionKey(seen, owner)] = masked(o, living, namespace)
 			} else if owner != "" {
@@ -81,7 +81,7 @@ func picture(ctx context.Context, g Gomega, namespace string) map[string]string 
 	return seen
 }
 
-// companionKey returns a key for a companion from its owner's name. If an owner has several companions, the keys of all but the first
+// companionKey derives a key for a companion from its owner's name. If an owner has several companions, the keys of all but the first
 // contain a number.
 func companionKey(seen map[string]string, owner string) string {
 	key := "companion of " + owner
@@ -104,7 +104,7 @@ func owner(object client.Object, living map[types.UID]string) string {
 	}
 }
 
-// masked returns an object as YAML, but omits values that differ between namespaces.
+// masked returns an object as YAML, without the values that differ between namespaces.
 func masked(object client.Object, living map[types.UID]string, namespace string) string {
 	o := object.DeepCopyObject().(client.Object)
 	maskMetadata(o, living)

@@ -168,7 +168,7 @@ func echoPodLabels() map[string]string {
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
 }
 
-// EchoPod returns a pod on node "n" that belongs to an Echo's Deployment.
+// EchoPod returns a pod that belongs to an Echo's Deployment and runs on node "n".
 func EchoPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
@@ -177,7 +177,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod on node "n" that requests a companion from Echo "x", as the cache contains it.
+// OwnerPod returns a pod that requests a companion from Echo "x" and runs on node "n", as the cache contains it.
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},

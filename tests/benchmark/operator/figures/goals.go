@@ -126,7 +126,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo in a cluster with a tenth of the Echoes.
+// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo in a cluster with a tenth as many Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

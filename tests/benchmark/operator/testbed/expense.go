@@ -20,7 +20,7 @@ type Expense struct {
 	CPU        map[string]time.Duration // by program
 }
 
-// Expense returns the resources that have been used so far. Without an operator, it counts no requests or reconciles.
+// Expense returns the resources that have been used so far. If operator is nil, the result contains no requests or reconciles.
 func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, error) {
 	e, err := Expense{CPU: map[string]time.Duration{}}, error(nil)
 	pids := map[string]int{"kube-apiserver": c.apiServer, "etcd": c.etcd}
