@@ -21,7 +21,7 @@ var version = "dev"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
-		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves the other exit codes
+		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves exit codes other than 0 and 1
 		return
 	}
 	settings, err := server.ParseSettings(version, os.Args[1:], os.Environ(), os.Stdout)
@@ -32,7 +32,8 @@ func main() {
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
-// exitOn prints an error and exits with a code, unless the error is nil. After a request for help or the version, the code is 0.
+// exitOn prints an error and exits with the given code, unless the error is nil. If the error only reports that the help or the version was
+// printed, exitOn exits with code 0.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:

@@ -25,8 +25,8 @@ type leftovers struct {
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
 // leftoversOf returns the remaining objects of an Echo. If the cache holds any of these objects, leftoversOf relies on the cache.
-// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods remain after orphanedAfter,
-// and none of them is being deleted, they are kept.
+// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods remain, none of them is being
+// deleted, and the Echo's deletion began more than orphanedAfter ago, the pods are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
@@ -52,14 +52,14 @@ type source struct {
 	podsOf func(*v1.Echo) client.ListOption
 }
 
-// livePodsOf selects an Echo's pods and companions in the API server.
+// livePodsOf returns the list option that selects an Echo's pods and companions in the API server.
 func livePodsOf(echo *v1.Echo) client.ListOption {
 	return client.MatchingLabels(children.InstanceLabels(echo))
 }
 
 // leftoversIn reads an Echo's remaining objects from the cache or from the API server. If an object with a child's name does not belong to
 // the Echo, the child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the
-// Deployment if another client deleted it in the background.
+// Deployment if another client deleted the Deployment with background propagation.
 func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {

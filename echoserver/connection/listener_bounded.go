@@ -8,7 +8,7 @@ import (
 const maxConnections = 4096
 
 // boundedListener immediately closes connections that exceed its limit or the budget, so that a load balancer tries another pod. If the
-// listener did not accept such connections instead, they would hang.
+// listener did not accept such connections, they would hang instead.
 type boundedListener struct {
 	net.Listener
 	bounds *Bounds

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// linesPerSecond is the maximum number of rejections that the process logs within any second. A limit per client would not bound a flood
-	// from many clients.
+	// linesPerSecond is the maximum number of rejections that the process logs within any second. A per-client limit would not protect the log
+	// from a flood from many clients.
 	linesPerSecond = 10
 	second         = time.Second
 )

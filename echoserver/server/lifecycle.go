@@ -18,7 +18,7 @@ type lifecycle struct {
 	draining   atomic.Bool    // the server is not ready but still responds
 	notReady   chan struct{}  // closed when the server begins to drain
 	ending     chan struct{}  // closed when the server stops accepting connections
-	webSockets sync.WaitGroup // because http.Server does not wait for them
+	webSockets sync.WaitGroup // counted because http.Server does not wait for them
 }
 
 func newLifecycle() *lifecycle {

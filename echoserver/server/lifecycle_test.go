@@ -31,7 +31,7 @@ func isClosed(channel <-chan struct{}) bool {
 	}
 }
 
-// TestDrainDelay checks the server's state at the signal, until the last nanosecond of the delay, and after it.
+// TestDrainDelay checks the server's state at the signal, one nanosecond before the delay ends, and after the delay.
 func TestDrainDelay(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"the default": 5 * time.Second, "the shortest": 1, "a long one": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

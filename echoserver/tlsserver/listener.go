@@ -7,8 +7,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// tlsListener accepts connections that use the current certificate. A handshake in Accept would delay other connections, so it takes place
-// in the first Read.
+// tlsListener accepts connections that use the current certificate. A handshake in Accept would delay other connections, so the handshake
+// takes place in the first Read.
 type tlsListener struct {
 	net.Listener
 	port         string
@@ -17,7 +17,7 @@ type tlsListener struct {
 	reporter     *rejections.Reporter
 }
 
-// NewListener returns a TLS listener that reports failed handshakes, and counts those that exceed the limit.
+// NewListener returns a TLS listener that reports failed handshakes, and counts handshakes that exceed the limit.
 func NewListener(listener net.Listener, certificates *Certificates, reporter *rejections.Reporter) net.Listener {
 	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty if this is not a TCP listener
 	return &tlsListener{Listener: listener, port: port, certificates: certificates, reporter: reporter,

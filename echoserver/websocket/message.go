@@ -19,7 +19,8 @@ const (
 
 var errMessageMemory = errors.New("the server has used up its memory budget; try again later")
 
-// message consists of chunks, which use little more memory than the received data, because a client can announce more data than it sends.
+// message consists of chunks, so that it uses little more memory than the data received so far: a client can announce more data than it
+// sends.
 type message struct {
 	exchange *exchange.Exchange // reserves and releases the memory
 	chunks   [][]byte           // at least one if the message is complete

@@ -62,7 +62,8 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		// A label selector would hide a PodMonitor that lost its labels and is no longer desired. Clusters have few PodMonitors.
+		// The cache holds all PodMonitors, because a label selector would hide a PodMonitor that lost its labels and is no longer desired.
+		// Clusters have few PodMonitors.
 		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)

@@ -43,7 +43,7 @@ func TestWhatSelectorsSelect(t *testing.T) {
 }
 
 func TestLabelsAreValid(t *testing.T) {
-	// The longest name that the schema accepts is also the longest label value.
+	// This is the longest name that the schema accepts. The name is also a label value.
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
 	for name, all := range map[string]map[string]string{"children": ChildLabels(longest), "companions": CompanionLabels(longest)} {
 		for key, value := range all {

@@ -29,7 +29,7 @@ func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, ow
 	return want, nil
 }
 
-// SetMetadata gives an object the same metadata as WithMetadata.
+// SetMetadata gives an object the same metadata as WithMetadata does.
 func SetMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) {
 	object.SetLabels(merged(CommonLabels(echo), labels))
 	if annotations := merged(CommonAnnotations(echo), object.GetAnnotations()); len(annotations) > 0 {
@@ -77,8 +77,8 @@ func AsConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer waits until the object is
-// deleted.
+// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer keeps the Echo until the
+// object is deleted.
 func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
 }

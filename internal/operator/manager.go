@@ -48,7 +48,7 @@ const (
 	leaseName = "echo-operator.example.com"
 	// eventReporter is the reporting controller in the operator's events.
 	eventReporter = "echo-operator"
-	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that the operator has to stop.
+	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s in which the operator must stop.
 	shutdownTimeout = 6 * time.Second
 	// lastSpansTimeout limits the time for sending the last spans after the shutdown, when no client is waiting.
 	lastSpansTimeout = time.Second
@@ -132,7 +132,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	return o.Add(o.synced)
 }
 
-// Start runs the operator until ctx ends or the process must restart. It returns nil if the operator shut down cleanly.
+// Start runs the operator until ctx is done or the process must restart. It returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
 	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -270,8 +270,8 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 	}
 }
 
-// addProbes adds the liveness and readiness checks. Each namespace that is not watched has a check that always fails. This check only
-// informs people, because the Deployment's readiness probe checks only the caches.
+// addProbes adds the liveness and readiness checks. Each namespace that the operator does not watch because rights are missing has a check
+// that always fails. This check only informs people: the Deployment's readiness probe requests only the check of the caches.
 func (o *Operator) addProbes() error {
 	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {

@@ -32,7 +32,8 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster which optional APIs it offers. If there is no response about an API, the operator starts without the API.
+// discover asks the cluster which optional APIs it offers. If the cluster does not report whether it serves an API, the operator starts
+// without the API.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -116,8 +117,8 @@ func (f offered) podMonitors() bool {
 }
 
 // routes reports whether the cluster serves Routes, or may serve them. A cluster that does not report whether it serves Routes is an
-// OpenShift cluster whose Route server is down. There, an Ingress would lose its Route if the operator changed the Ingress as it does in
-// other clusters.
+// OpenShift cluster whose Route server is down. In such a cluster, an Ingress would lose its Route if the operator changed the Ingress as
+// it does in other clusters.
 func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
 // tlsOfEchoes returns the TLS profile that the cluster requires for HTTPS in the echo servers.

@@ -51,8 +51,8 @@ func parseMaxReplicas(text string) (int32, error) {
 	return int32(limit), nil
 }
 
-// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. With an empty address, controller-runtime
-// would use a default address for the metrics, or would not serve probes.
+// checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. If an address were empty,
+// controller-runtime would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
@@ -73,7 +73,7 @@ func (o *Options) checkAddresses() error {
 // disabled is the address that disables an endpoint.
 const disabled = "0"
 
-// checkImage rejects an image that no container runtime can pull, because every Echo would fail with it.
+// checkImage rejects an image that no container runtime can pull, because every Echo with this image would fail.
 func checkImage(name, image string) error {
 	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
 	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)

@@ -62,7 +62,7 @@ type Options struct {
 	// Traces is true if spans are sent. Tracing is configured only with environment variables, as OpenTelemetry specifies.
 	Traces bool
 
-	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // the values as given
+	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // the unparsed values
 
 	// missing holds, by namespace, the rights that the operator lacks. These namespaces are not watched.
 	missing missingRights

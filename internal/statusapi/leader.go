@@ -24,7 +24,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	if s.leads() {
 		return s.Replica, nil
 	}
-	if s.Lease.Name == "" { // without leader election, this replica is about to start
+	if s.Lease.Name == "" { // leader election is disabled, and this replica is still starting
 		return "", nil
 	}
 	lease := &coordinationv1.Lease{}
@@ -37,7 +37,7 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	return podOf(*lease.Spec.HolderIdentity), nil
 }
 
-// podOf returns the pod's name from the identity of a lease holder, without the unique suffix.
+// podOf returns the name of the lease holder's pod, which is the holder identity without its unique suffix.
 func podOf(holder string) string {
 	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
 		return holder[:i]

@@ -92,7 +92,7 @@ func (c *check) fence(page string, f *fences.Fence) {
 	}
 }
 
-// run checks all fences, and prints how many of them tests run and how many are marked.
+// run checks all fences, and prints how many of them are run by tests and how many are marked.
 func run(out io.Writer, root files) error {
 	c := check{byTests: map[place]bool{}, marks: map[string]int{}}
 	var err error

@@ -34,7 +34,8 @@ var _ = Describe("an Echo that other clients also change", func() {
 		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
 		waitReady(ctx, echo)
 		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
-		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // all pods are counted
+		// Wait until the autoscaler counts all pods.
+		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5)))
 
 		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := metricsReader(ctx, namespace)
@@ -97,7 +98,7 @@ func serveMetrics(ctx context.Context, namespace string) {
 	realcluster.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }
 
-// whatIsThere returns the resource versions of an Echo and its objects, and the number of the Echo's events.
+// whatIsThere returns the resource versions of an Echo, its objects, and its events.
 func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	var versions []string
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -127,7 +128,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		leader := awaitLeader(ctx)
-		Eventually(func(g Gomega) { // the leader or the permission may not be ready yet
+		Eventually(func(g Gomega) { // the leader may not be ready yet, or the permission may not be in effect yet
 			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})

@@ -25,7 +25,7 @@ func tooMuchCPU(s *v1.EchoSpec) {
 	s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1k")}}
 }
 
-// podMessages contains the cases in which the kubelet, the scheduler, or a container reports a problem.
+// podMessages returns the cases in which the kubelet, the scheduler, or a container reports a problem.
 func podMessages() []explained {
 	of := func(name string, reason v1.Reason, change func(*v1.EchoSpec), message string) explained {
 		return explained{name: name, change: change, condition: v1.ConditionReady, reason: reason, message: message}
@@ -67,7 +67,7 @@ func podMessages() []explained {
 	}
 }
 
-// admissionMessages contains the cases in which the API server rejects objects or pods.
+// admissionMessages returns the cases in which the API server rejects objects or pods.
 func admissionMessages() []explained {
 	asIs := func(*v1.EchoSpec) {}
 	quota := func(what string) string {
@@ -111,7 +111,7 @@ func admissionMessages() []explained {
 	}
 }
 
-// specMessages contains the cases in which the operator rejects a spec, or does not apply it.
+// specMessages returns the cases in which the operator rejects a spec, or does not apply it.
 func specMessages() []explained {
 	return []explained{
 		{name: "too many replicas", change: func(s *v1.EchoSpec) { s.Replicas = new(int32(100)) }, condition: v1.ConditionDegraded,
@@ -132,7 +132,7 @@ func specMessages() []explained {
 	}
 }
 
-// pathMessages contains the cases in which all pods are ready, but requests do not reach them.
+// pathMessages returns the cases in which all pods are ready, but requests do not reach them.
 func pathMessages() []explained {
 	ready := func(name string, change func(*v1.EchoSpec), message string) explained {
 		return explained{name: name, change: change, condition: v1.ConditionReady, reason: v1.ReasonAllPodsReady, message: message}

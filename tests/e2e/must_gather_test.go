@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// asOC is a script that makes the same calls to other programs as the script that `oc adm must-gather` runs in an image. Both scripts
-// monitor disk usage while the image gathers data.
+// asOC is a script that calls other programs in the same way as the script that `oc adm must-gather` runs in an image. Both scripts monitor
+// disk usage while the image gathers data.
 const asOC = `
 while true; do
 	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
@@ -67,8 +67,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, in a container that gathers data and in a container from which oc copies
-// the files.
+// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data and another from which oc copies the
+// files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},

@@ -87,20 +87,20 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
-// eventuallyNodeProblems waits until an Echo's status reports exactly these problems.
+// eventuallyNodeProblems waits until an Echo's status reports exactly the given problems.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
-// eventuallyTold waits until an Echo has these node events, and expects that no further events follow.
+// eventuallyTold waits until an Echo has the given node events, and expects that no further events follow.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())
 	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectTold expects that an Echo has these node events, each exactly once, in any order.
+// expectTold expects that an Echo has exactly the given node events, each once, in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {

@@ -78,8 +78,8 @@ func ownService(name, ports string) string {
 		"selector: {app.kubernetes.io/name: echo, app.kubernetes.io/instance: the-echo}}}"
 }
 
-// applied applies an Echo's manifest, and completes the Echo's rollout. It expects that nothing differs from the manifest afterward, and
-// that the operator has nothing left to do.
+// applied applies an Echo's manifest, and completes the Echo's rollout. It then expects that nothing differs from the manifest, and that
+// the operator has nothing left to do.
 func applied(ctx context.Context, namespace, name, manifest string, flags []string) {
 	GinkgoHelper()
 	flags = append([]string{"-n", namespace, "-f", "-"}, flags...)

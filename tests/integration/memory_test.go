@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manyPods is a number of pods that must add less than a mebibyte to the operator's memory.
+	// manyPods is the number of pods that together must add less than a mebibyte to the operator's memory.
 	manyPods = 10_000
 	mebibyte = 1 << 20
 )

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is longer than the program takes to check its permissions again and exit.
+// askedAgain is longer than the program needs to check its permissions again and exit.
 const askedAgain = time.Minute
 
 var _ = Describe("a namespace without the operator's permissions", Ordered, func() {

@@ -164,8 +164,8 @@ func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.
 	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
-// expectNodeEvents expects that an Echo has exactly these events about nodes, each given as a reason and a note. The note * matches any
-// note.
+// expectNodeEvents expects that an Echo has exactly these events about nodes, each given as a reason and a note. A final * matches the rest
+// of a note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	matchers := []any{}

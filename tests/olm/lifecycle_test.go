@@ -84,7 +84,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
-	// The OpenShift console opens its editor with the first example. The first example must not contain a status.
+	// The OpenShift console opens its editor with the first example, which must therefore not contain a status.
 	It("passes scorecard, with the missing status of the first example as the only suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
@@ -98,7 +98,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
-	// A Subscription cannot set the number of replicas. When its settings change, OLM restores the number from the bundle.
+	// A Subscription cannot set the number of replicas. When the Subscription's settings change, OLM restores the number from the bundle.
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		number := func(ctx context.Context) (string, error) {
 			return tryKubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.spec.replicas}")

@@ -65,7 +65,7 @@ func remarks(t *testing.T, manifests string) []string {
 	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")
 	command.Stdin = strings.NewReader(manifests)
 	output, err := command.Output()
-	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // exits with 1 if there are remarks
+	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // exit code 1 means remarks
 		t.Fatal(err)
 	}
 	var objects []struct {
@@ -106,8 +106,8 @@ func manifestsOf(t *testing.T, objects map[string]map[string]any) string {
 	return all.String()
 }
 
-// children returns objects that the operator creates. It reads them from the files that contain the expected objects of the operator's
-// tests. This test does not use everything.yaml, because that file intentionally contains unusual values.
+// children returns objects that the operator creates. It reads them from the files that contain the objects that the operator's tests
+// expect. This test does not use everything.yaml, because that file intentionally contains unusual values.
 func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder

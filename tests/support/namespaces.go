@@ -18,7 +18,7 @@ import (
 const (
 	// TestLabel is the label of test namespaces.
 	TestLabel = "echo-operator-test"
-	// StuckTimeout is longer than the deletion of any Echo takes, even on a busy machine.
+	// StuckTimeout is longer than the deletion of an Echo can take, even on a busy machine.
 	StuckTimeout = 4 * time.Minute
 )
 
@@ -28,7 +28,7 @@ type Namespaces struct {
 	Client client.Client
 	// Prefix is the beginning of each namespace's name.
 	Prefix string
-	// Stuck contains the Echoes whose deletion did not complete.
+	// Stuck contains the Echoes whose deletion did not complete in time.
 	Stuck []string
 }
 
@@ -63,8 +63,8 @@ func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	}).WithContext(ctx).WithTimeout(2 * StuckTimeout).Should(Succeed())
 }
 
-// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs. It also records
-// these Echoes.
+// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that these Echoes do not affect other specs. It also
+// adds them to Stuck.
 func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
 	list := &v1.EchoList{}
 	g.Expect(n.Client.List(ctx, list, which...)).To(Succeed())

@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run writes the ledger for the source tree below a root directory. If names are undocumented, run returns an error after it has written
+// run writes the ledger for the source tree below a root directory. If any name is undocumented, run returns an error after it has written
 // the whole ledger.
 func run(ctx context.Context, out io.Writer, root string) error {
 	columns, err := read(ctx, root)

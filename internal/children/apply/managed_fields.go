@@ -27,7 +27,7 @@ func AppliedAt(object client.Object) time.Time {
 	return object.GetCreationTimestamp().Time
 }
 
-// ownedFields returns the fields of an object that the operator applied and that no other client has changed since then.
+// ownedFields returns the fields that the operator applied to an object and that no other client has changed since.
 func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	for _, entry := range live.GetManagedFields() {
 		if IsOwn(entry) {
@@ -58,8 +58,8 @@ func identity() *fieldpath.Set {
 		fieldpath.MakePathOrDie("metadata", "namespace"))
 }
 
-// GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The next apply
-// then removes the fields that it does not set.
+// GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The operator's
+// next apply then removes those of the given fields that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {

@@ -8,7 +8,8 @@ import (
 )
 
 // recreateForFamilies reports whether a Service must be recreated because of its IP families. The API server does not change the primary IP
-// family, and keeps the families and the policy even if they are no longer set. A policy that another client set stays unchanged.
+// family, and keeps the families and the policy even if they are no longer set. The operator does not change a policy that another client
+// set.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
 	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {

@@ -22,7 +22,7 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestOtherIPFamiliesReplaceAService covers changes for which the Service must be recreated. The API server does not change the primary
+// TestOtherIPFamiliesReplaceAService checks for which changes the Service must be recreated. The API server does not change the primary
 // family, and keeps fields that are no longer set.
 func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 	for name, c := range map[string]struct {

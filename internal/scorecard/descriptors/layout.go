@@ -32,7 +32,7 @@ func (p part) layout(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// parentOf returns the path of the field that contains a field or an item, or "" for a field of spec or status.
+// parentOf returns the path of the field that contains a field or an item, or "" for a top-level field of spec or status.
 func parentOf(path string) string {
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		return strings.TrimSuffix(path[:i], "[0]")
@@ -49,7 +49,7 @@ func hasItems(all []bundle.Descriptor, list string) bool {
 	return slices.ContainsFunc(all, func(d bundle.Descriptor) bool { return strings.HasPrefix(d.Path, list+"[0]") })
 }
 
-// cannotSet returns the values of a field that the field's widget does not offer.
+// cannotSet returns those values of a field that the field's widget does not offer.
 func cannotSet(d bundle.Descriptor, field bundle.Schema) []any {
 	offered := map[any]bool{}
 	for _, x := range d.XDescriptors {

@@ -28,7 +28,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	t.Source, t.Certificate = g.Source, g.Certificate // but no headers, which are for the proxies
+	t.Source, t.Certificate = g.Source, g.Certificate // but not the headers, which are for the proxies
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)
@@ -56,7 +56,7 @@ func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 	return all, nil
 }
 
-// decideLatency returns the median and the 99th percentile, which is the maximum for so few requests.
+// decideLatency returns the median and the 99th percentile. With so few requests, the 99th percentile is the maximum.
 func decideLatency(name string, took []time.Duration) []fact.Fact {
 	slices.Sort(took)
 	var facts []fact.Fact

@@ -14,7 +14,7 @@ type Known struct {
 	Base     string         // the Echo's path as the Echo receives it
 	describe bool           // whether responses describe requests
 	Controls bool           // whether requests can control responses
-	Full     bool           // whether requests can control everything
+	Full     bool           // whether requests can use all controls
 }
 
 // PlainPath is the path of a plain request, relative to the Echo's path.
@@ -23,8 +23,8 @@ const PlainPath = "/pathcheck"
 // Nothing is the requirement of a group that can always be tested.
 func Nothing(*Known) string { return "" }
 
-// Descriptions is the requirement of a group that needs descriptions of requests in responses. It returns the reason why the group cannot
-// be tested, or "".
+// Descriptions is the requirement of a group that needs responses to describe requests. It returns the reason why the group cannot be
+// tested, or "".
 func Descriptions(k *Known) string {
 	if !k.describe {
 		return "the Echo's responses do not describe requests, because they have a fixed body (spec.response.body)"

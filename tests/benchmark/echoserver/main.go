@@ -30,10 +30,10 @@ func main() {
 	}
 }
 
-// In each round, each server receives the requests over parallel connections.
+// In each of the rounds, each server receives this number of requests over this number of parallel connections.
 const rounds, requests, connections = 5, 100_000, 50
 
-// run measures the servers in turn on one CPU core, so that other load on the machine affects all of them.
+// run measures the servers in turn on one CPU core, so that other load on the machine affects all of them alike.
 func run(ctx context.Context, named []string, core int) (err error) {
 	if len(named) == 0 {
 		return errors.New("no servers: specify NAME PATH COMMAND for each server")

@@ -1,5 +1,5 @@
-// timeline measures the steps until an Echo is ready in a cluster that runs the operator. It prints a Markdown table with the operator's
-// share of this time. Run it with `make benchmark-timeline`.
+// timeline measures how long each step takes until an Echo is ready, in a cluster that runs the operator. It prints a Markdown table with
+// the operator's share of this time. Run it with `make benchmark-timeline`.
 package main
 
 import (
@@ -64,7 +64,8 @@ func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace,
 	return namespace, k8s.Create(ctx, namespace)
 }
 
-// measure returns the timelines of n Echoes. It does not measure the first Echo, which pulls the image.
+// measure returns the timelines of n Echoes. Before these Echoes, it creates one Echo that it does not measure, so that the image has
+// already been pulled.
 func measure(ctx context.Context, o *observer, n int) ([]line, error) {
 	const each = 10
 	began := time.Now()

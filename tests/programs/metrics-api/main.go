@@ -1,5 +1,5 @@
 // metrics-api serves the metrics.k8s.io API for autoscaling tests. For each container of the pods that match a request's label selector, it
-// reports the CPU usage that its flag sets.
+// reports the CPU usage that the -cpu flag sets.
 package main
 
 import (

@@ -86,7 +86,7 @@ func (w *walk) arm(t *rapid.T) {
 }
 
 // disownChild removes a child's owner reference. The Echo's status must then report that the name is taken. Nothing may change until the
-// child is gone or has its owner again.
+// child is gone or has its owner reference again.
 func (w *walk) disownChild(t *rapid.T) {
 	kind := w.drawChild(t)
 	back := rapid.Bool().Draw(t, "back")
@@ -127,7 +127,7 @@ func (w *walk) annotate(t *rapid.T, key, value string) {
 	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
 }
 
-// keep records another client's addition to an object of a kind.
+// keep records another client's addition to an object of the given kind.
 func (w *walk) keep(kind string, added foreign) {
 	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
 }

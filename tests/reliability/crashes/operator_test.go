@@ -58,7 +58,7 @@ func stopOperator(ctx context.Context) {
 	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
 }
 
-// replicas returns the operator's pods, and expects both pods to run.
+// replicas returns the operator's pods, and expects both pods to be running.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
@@ -107,7 +107,7 @@ func kill(ctx context.Context, pods ...*corev1.Pod) {
 	}
 }
 
-// expectRestart waits until a replica has ended and is running again.
+// expectRestart waits until a replica has restarted.
 func expectRestart(ctx context.Context, replica *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -35,7 +35,7 @@ func (r request) String() string {
 
 func (r request) isLease() bool { return strings.Contains(r.path, "/leases") }
 
-// isRenewal reports whether the request is an accepted write to the lease that names a holder.
+// isRenewal reports whether the request wrote a holder to the lease, and the API server accepted it.
 func (r request) isRenewal() bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder != ""
 }

@@ -145,7 +145,7 @@ func (l *link) proxy() *httputil.ReverseProxy {
 	}
 }
 
-// lose ends an exchange without a response, either immediately or after the duration of silence.
+// lose ends an exchange without a response, either immediately or after the time that silence specifies.
 func (l *link) lose(r *http.Request, f fate) {
 	if f.hang {
 		select {

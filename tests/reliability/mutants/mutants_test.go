@@ -26,7 +26,7 @@ const root = "../../.."
 // caught matches the names of failed tests in go test output.
 var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
 
-// TestEveryMutantIsCaught restores each bug, and runs the test that must catch it.
+// TestEveryMutantIsCaught reintroduces each bug, and runs the test that must catch it.
 func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("set RELIABILITY=all to run this test")

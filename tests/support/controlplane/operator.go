@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
-// Values that the operator uses in the suites.
+// These are values that the operator uses in the suites.
 const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 	PathCheckImage  = "quay.io/echo-operator/echo-operator-pathcheck:v0.1.0"
@@ -25,7 +25,8 @@ const (
 	OperatorUser = "echo-operator-test"
 )
 
-// GrantOperatorsRole grants the operator exactly the permissions in its roles. The config directory contains the manifests.
+// GrantOperatorsRole grants the operator exactly the permissions in its roles. The argument config is the directory that contains the
+// manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
 	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {
 		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})

@@ -23,7 +23,7 @@ func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return tryInput(ctx, "", arguments...)
 }
 
-// Show runs kubectl. If the test fails, its report contains the output or the error.
+// Show runs kubectl. If the test fails, its report contains the output and any error.
 func Show(ctx context.Context, arguments ...string) {
 	output, err := exec.CommandContext(ctx, "kubectl", arguments...).CombinedOutput()
 	GinkgoWriter.Println("$ kubectl "+strings.Join(arguments, " ")+"\n"+string(output), err)

@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// parse accepts the flags that the benchmark reconciles to the operator.
+// parse accepts the flags that the benchmark passes to the operator.
 func parse(arguments []string) (ctrl.Options, error) {
 	options := ctrl.Options{Scheme: runtime.NewScheme(), Metrics: metricsserver.Options{SecureServing: true}}
 	flags := flag.NewFlagSet("bare", flag.ContinueOnError)

@@ -1,7 +1,7 @@
 // raw sends the same writes for Echoes as the operator, but watches nothing and does not decode the responses. The benchmark compares the
 // operator with raw, and uses raw to create Echoes.
 //
-// raw prints "ready", starts when it receives a line, and ends when everything is written.
+// raw prints "ready", starts writing when it receives a line, and exits when it has written everything.
 package main
 
 import (

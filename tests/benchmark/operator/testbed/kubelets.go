@@ -21,7 +21,7 @@ import (
 // more CPU time than the cluster itself.
 type kubelets struct{ client.Client }
 
-// startKubelets starts the kubelets, which stop when the context ends.
+// startKubelets starts the kubelets, which stop when the context is done.
 func startKubelets(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1

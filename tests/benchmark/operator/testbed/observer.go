@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// singleTimeout limits how long a single Echo may take.
+// singleTimeout limits the wait for each object of a single Echo.
 const singleTimeout = time.Minute
 
 // Observer watches Deployments and events, because the last object that the operator writes for an Echo is an event.
@@ -38,7 +38,7 @@ func (o *Observer) Stop() {
 	o.events.Stop()
 }
 
-// Create creates an Echo and waits until it is converged.
+// Create creates an Echo and waits until it has converged.
 func (o *Observer) Create(ctx context.Context, name string) (Timing, error) {
 	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(PodsPerEcho))}}
 	echo.Name, echo.Namespace = name, Namespace
