@@ -22,7 +22,7 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 	return object, nil
 }
 
-// ReadChild returns the object that has the name of a child, or nil.
+// ReadChild returns the object that has a child's name, or nil if there is none.
 func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
 	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {

@@ -104,7 +104,7 @@ func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	}
 }
 
-// cacheLacksCronJobs makes the operator read CronJobs from the cache, and everything else from the API server.
+// cacheLacksCronJobs makes the operator read CronJobs from the cache, which lacks them, and everything else from the API server.
 func cacheLacksCronJobs(w *fakecluster.World) {
 	w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
 		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -115,7 +115,7 @@ func cacheLacksCronJobs(w *fakecluster.World) {
 		}})
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer selects because another client
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer holds because another client
 // removed its label.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
@@ -142,8 +142,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a transient failure of one check is retried even if another check of the Echo
-// is not allowed.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that one check is retried after a transient failure even if another check of the
+// Echo is not allowed.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

@@ -70,7 +70,7 @@ func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*c
 	return view.Owner, plan.Wait, nil
 }
 
-// observe reads from the caches the objects that determine the state of a pod's companion.
+// observe returns the cached objects that determine the state of a pod's companion.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopod.CompanionState, error) {
 	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})

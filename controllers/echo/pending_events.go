@@ -29,7 +29,7 @@ type unreportedNews struct {
 	report *status.Report
 }
 
-// news returns the unreported changes of an Echo, for use only by that Echo's reconcile.
+// news returns an Echo's unreported changes. Only that Echo's reconcile may use them.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
@@ -75,7 +75,8 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions of a report whose status write appeared to fail but took effect. Then nothing else is left to report.
+// published returns the transitions of a report whose status write appeared to fail but took effect. In this case, nothing else is left to
+// report.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {

@@ -89,7 +89,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 		return 0, r.classify(echo, err)
 	}
 	if failure != nil && failure.NoRetry || failure.IsRefused() {
-		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // the failure may end without an edit
+		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // the failure may end without a change to the Echo
 	}
 	return report.Next, failure
 }

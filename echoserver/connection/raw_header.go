@@ -34,14 +34,14 @@ type rawHeader struct {
 
 	ahead    byte // the first byte of the next header, which net/http reads while a handler runs
 	hasAhead bool
-	held     byte // a line break that net/http has not received yet, because it may be an empty line
+	held     byte // a line break that is held back from net/http, because it may be an empty line
 	isHeld   bool
 }
 
 // restart prepares for the next header on the connection.
 func (h *rawHeader) restart() {
 	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
-	if cap(data) > IncludedHeader { // the cost of an idle connection does not include that much data
+	if cap(data) > IncludedHeader { // the cost of an idle connection does not cover a buffer of this size
 		data = nil
 	}
 	*h = rawHeader{data: data, begun: true, isPartial: true, held: h.held, isHeld: h.isHeld}
@@ -120,8 +120,8 @@ func (h *rawHeader) isPreface() bool {
 	return h.ended && !h.begun && string(h.data) == preface
 }
 
-// isOf reports whether this is the complete header of a request. If a client sends requests without waiting for responses, net/http can
-// read more than one header at once.
+// isOf reports whether this is the complete header of the given request. If a client sends requests without waiting for responses, net/http
+// can read more than one header at once.
 func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false

@@ -16,8 +16,8 @@ func (c *Connection) Read(p []byte) (int, error) {
 		return 0, c.rejection
 	}
 	if c.isHTTP2 {
-		// If clients reset requests, net/http decodes up to five headers for each request that a connection can have in progress. Yielding lets
-		// the handlers of these requests finish or acquire memory first.
+		// If a client resets requests, net/http decodes up to five headers for each concurrent request that a connection allows. Yielding
+		// lets the handlers of these requests finish or acquire memory first.
 		runtime.Gosched()
 		return c.Conn.Read(p)
 	}

@@ -46,8 +46,9 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
 }
 
-// parseEarlyHints parses the early-hints control. Unless the policy is Full, it rejects a response with status 103. A proxy that does not
-// know this status may send the final response to the next request, even if that request is from another client.
+// parseEarlyHints parses the early-hints control, which requests a response with status 103. Unless the policy is Full, it rejects the
+// control. A proxy that does not know this status may respond to the next request with the final response, even if that request is from
+// another client.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
 		return false, errors.New("a request cannot cause a response with status 103, which some proxies do not understand; " + needsFull)

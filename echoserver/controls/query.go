@@ -9,7 +9,7 @@ import (
 )
 
 // queryControls returns a query's controls by name, without the prefix. It returns nil if there are none. Other parameters may be
-// malformed. They are not split, because there can be very many.
+// malformed. queryControls does not split them, because there can be very many of them.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter

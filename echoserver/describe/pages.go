@@ -38,7 +38,7 @@ type page struct {
 	Policy     string
 }
 
-// newPage returns a page for a document. With inserts the data after id="data">, if the document contains it.
+// newPage returns a page for a document. The With method inserts the data after id="data">, if the document contains this text.
 func newPage(document string) page {
 	const placeholder = `id="data">`
 	head, tail, found := strings.Cut(document, placeholder)

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxRaw is the maximum number of values in the list of values that are not UTF-8. All fields of a header and a trailer fit into the list.
-	// If query parameters do not fit, the path still contains them.
+	// maxRaw is the maximum length of a RawList. All fields of a header and a trailer fit into the list. If query parameters do not fit,
+	// the path still contains them.
 	maxRaw = 250
 	// rawCost is the number of bytes that each listed value adds to a response, not counting the value and its name.
 	rawCost = 80
 )
 
-// Raw is a value in a request that is not valid UTF-8. The rest of the response shows each invalid byte as U+FFFD.
+// Raw is a request value that is not valid UTF-8. The rest of the response shows each invalid byte as U+FFFD.
 type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
@@ -27,7 +27,7 @@ type Raw struct {
 	NameBase64 []byte `json:"nameBase64,omitempty"`
 }
 
-// RawList lists the values in a request that are not valid UTF-8.
+// RawList lists the request values that are not valid UTF-8.
 type RawList []Raw
 
 // Add adds a value, unless it is valid UTF-8.

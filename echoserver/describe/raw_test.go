@@ -81,7 +81,7 @@ func TestPlainRequestsAreNotListed(t *testing.T) {
 	}
 }
 
-// FuzzRaw describes arbitrary requests, and restores the original values from the shown values and the list.
+// FuzzRaw describes arbitrary requests, and checks that the shown values and the list suffice to restore the original values.
 func FuzzRaw(f *testing.F) {
 	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&%E8=1&%E9=2")
 	f.Add("/", "\xff", "\uFFFD", "\xff=\xfe&\uFFFD=1&%ff&")

@@ -43,7 +43,7 @@ func (r *Redaction) hides(name string) bool {
 	return !r.off && (isSecretName(name) || r.Adds(name))
 }
 
-// Adds reports whether the settings name a header to redact. The name must be in canonical form.
+// Adds reports whether the settings list this header among the additional headers to redact. The name must be in canonical form.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
 // Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The names must be in canonical

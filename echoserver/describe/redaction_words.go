@@ -72,7 +72,7 @@ func isWordOfKey(lower []byte) bool {
 	return false
 }
 
-// lowerEnd returns the end of a word, in lower case and without a final s, truncated to the size of the buffer.
+// lowerEnd returns the part at the end of a word that fits into the buffer, in lower case and without a final s.
 func lowerEnd(buffer []byte, word string) []byte {
 	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
 	for i, c := range buffer[:n] {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzRawPath checks that the text to log contains no query, user, or character that a terminal acts on.
+// FuzzRawPath checks that the logged text contains no query, no user, and no character that a terminal acts on.
 func FuzzRawPath(f *testing.F) {
 	for _, target := range []string{"/a%2Fb?k=hunter2", "http://u:hunter2@a/b%20c?d", "*", "/caf\xe9",
 		"/\u009b2J", "/\u202e", "a:b", "a:/b", "a:b/c", "//a/b", "/a?b?c", "/;k=v#f"} {

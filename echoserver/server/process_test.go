@@ -156,7 +156,7 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}
 	}
-	// The program's own pages are not counted, because the kernel can drop them at any time.
+	// The memory pages of the executable are not counted, because the kernel can evict them at any time.
 	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
 	t.Logf("the peak is %d MiB of memory, not counting the program itself", peak)
 	if peak > 13 {

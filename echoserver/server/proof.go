@@ -8,8 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// sign responds to a nonce with proof that this server belongs to an Echo, and with the number of requests that have contained the nonce. A
-// number above 1 means that a proxy retried the request.
+// sign responds to a nonce with a proof that this server belongs to an Echo, and with the number of requests that have contained the nonce.
+// A number above 1 means that a proxy retried the request.
 func sign(header http.Header, r *http.Request, by *describe.Identity, attempts *controls.Counts) {
 	values := r.Header[proof.RequestHeader]
 	if len(values) != 1 {

@@ -19,7 +19,7 @@ func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64
 	return written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount()
 }
 
-// TestConventions checks the metrics with promtool's rules: https://prometheus.io/docs/practices/naming.
+// TestConventions checks the metrics against promtool's rules: https://prometheus.io/docs/practices/naming.
 func TestConventions(t *testing.T) {
 	g := NewWithT(t)
 	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})

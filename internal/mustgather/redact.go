@@ -27,8 +27,8 @@ var keptFields []byte
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
-	// secrets holds the values of fields whose action is "secret". The replacer texts redacts these values, and is nil if secrets were added
-	// since its last use.
+	// secrets holds the values of fields whose action is "secret". The texts replacer redacts these values, and is nil if secrets were
+	// added since its last use.
 	secrets map[string]bool
 	texts   *strings.Replacer
 	// learning is true while secrets are being collected. Nothing is written during this time, so no texts need to be redacted.
@@ -138,7 +138,7 @@ func (r *redactor) secret(value any) any {
 	return redacted
 }
 
-// text returns a string without secrets.
+// text redacts the recorded secrets in a string.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
 		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another

@@ -34,7 +34,7 @@ func TestReviewAsksForOnePermission(t *testing.T) {
 	}
 }
 
-// TestPermissions checks that the test asks about each listed permission where it is granted, and about each dangerous permission
+// TestPermissions checks that the scorecard test asks about each listed permission where it is granted, and about each dangerous permission
 // cluster-wide, in the operator's namespace, and in the Echoes' namespace.
 func TestPermissions(t *testing.T) {
 	const lease = "leases.coordination.k8s.io"

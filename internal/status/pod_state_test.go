@@ -105,7 +105,7 @@ func TestPodDiffers(t *testing.T) {
 	}{
 		"nothing that the status shows": {ready, other, false},
 		"became ready":                  {starting, ready, true},
-		"was assigned to a node":        {pending, assigned, true}, // the node may have problems
+		"was assigned to a node":        {pending, assigned, true}, // the status also depends on the node, which may have problems
 		"crashed":                       {starting, crashed, true},
 	} {
 		NewWithT(t).Expect(PodDiffers(&c.before, &c.after)).To(Equal(c.want), name)

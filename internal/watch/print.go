@@ -64,7 +64,7 @@ func (p *printer) print(e event) {
 	}
 }
 
-// line returns an event as text, or as JSON in which the characters <, > and & are not escaped.
+// line returns an event as text, or as JSON in which the characters <, >, and & are not escaped.
 func (e event) line(asJSON bool, summary func(map[string]any) string) ([]byte, error) {
 	if !asJSON {
 		return []byte(e.words(summary) + "\n"), nil

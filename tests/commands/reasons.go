@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// reasons returns the valid reasons in marks. The commands must match the regular expression of their reason. The use of kubectl, kubectl
-// echo, curl, helm, or make is not a valid reason, because the suites can run these programs.
+// reasons returns the reasons that a mark can give. The marked commands must match the regular expression of the reason. The use of
+// kubectl, kubectl echo, curl, helm, or make is not a valid reason, because the suites can run these programs.
 func reasons() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"makes a cluster":      regexp.MustCompile(`\bmake (demo|cluster-up)\b|\bkind load\b`),
@@ -23,7 +23,7 @@ func reasons() map[string]*regexp.Regexp {
 	}
 }
 
-// justified returns an error if the commands do not match the reason in their mark.
+// justified returns an error if the reason in a mark is not valid or does not match the commands.
 func justified(reason, commands string) error {
 	evidence, known := reasons()[reason]
 	if !known {

@@ -55,7 +55,7 @@ var _ = Describe("a signed release", Label("release"), func() {
 	}}).specs)
 })
 
-// specs contains the steps that the reader takes, in order.
+// specs defines the steps that the reader takes, in order.
 func (r *reader) specs() {
 	var before []string
 	BeforeAll(func(ctx SpecContext) {
@@ -116,8 +116,8 @@ func (r *reader) run(ctx context.Context, commands string) string {
 		quoted("cd "+r.folder+"\n"+names+commands))
 }
 
-// verify follows the documentation in an empty directory, and verifies every artifact that an installation needs. The notices must list every
-// module in the bill of materials.
+// verify follows the documentation in an empty directory, and verifies every artifact that an installation needs. The notices must list
+// every module in the bill of materials.
 func (r *reader) verify(ctx context.Context, version string) {
 	GinkgoHelper()
 	r.folder = filepath.Join(r.folders, version)

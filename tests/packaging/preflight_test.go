@@ -18,8 +18,8 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 	}
 }
 
-// TestImagesForMirrors checks the related images. A disconnected cluster mirrors only these images. The operator must know the names of all
-// of them except the must-gather image, which people run. A release may omit the must-gather image.
+// TestImagesForMirrors checks the related images. Only these images are mirrored for a disconnected cluster. The operator must know the
+// names of all of them except the must-gather image, which users run. A release may omit the must-gather image.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
@@ -51,8 +51,8 @@ func TestImagesForMirrors(t *testing.T) {
 	}
 }
 
-// TestDigestsForAllOrNone checks that either all images or no images have digests. During development, images have tags. In a release, all
-// images have digests, because mirrors require them.
+// TestDigestsForAllOrNone checks that either all or none of the image references have digests. During development, they have tags. In a
+// release, all of them have digests, because mirrors require digests.
 func TestDigestsForAllOrNone(t *testing.T) {
 	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
 		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)

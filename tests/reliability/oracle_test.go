@@ -31,7 +31,7 @@ type outcome struct {
 	order []place
 	log   []change
 	hits  int
-	// losses is the number of memories that the operator lost.
+	// losses counts how often the operator lost one of its memories.
 	losses int64
 }
 

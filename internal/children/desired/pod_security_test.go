@@ -119,7 +119,7 @@ func TestAStandardThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestGeneratedPodsMeetBaseline checks that fields that the operator adds never violate the baseline standard. Only fields that an Echo
+// TestGeneratedPodsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo
 // sets can violate it.
 func TestGeneratedPodsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}

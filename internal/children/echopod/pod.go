@@ -14,7 +14,7 @@ func IsEchoPod(pod *corev1.Pod) bool {
 }
 
 // OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps complete references for companions, but only
-// the kind for the more numerous other pods.
+// the kind for other pods, which are more numerous.
 func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || IsCompanion(pod) {

@@ -14,8 +14,8 @@ import (
 // terminationGraceSeconds covers the echo server's drain delay (5 s) and its time limit for shutting down (20 s).
 const terminationGraceSeconds = 30
 
-// podSpec returns the part of the pod spec that an Echo's pods and companions have in common: everything except where they run. The server
-// argument is the echo server's container.
+// podSpec returns the part of the pod spec that an Echo's pods and companions have in common: everything except the fields that determine
+// where they run. The server argument is the echo server's container.
 func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
 		WithEnableServiceLinks(false).

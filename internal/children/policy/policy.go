@@ -38,7 +38,7 @@ func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 }
 
 // AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone who can create an
-// Echo could use its pods to find out which addresses respond.
+// Echo could use its checks to find out which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	switch {
@@ -58,8 +58,8 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	return nil
 }
 
-// isBelow reports whether a URL is equal to another URL, or below that URL's path. Gateways can interpret an escaped path segment as a dot
-// segment.
+// isBelow reports whether a URL is equal to another URL, or below that URL's path. It returns false if the rest of the URL contains % or \,
+// because gateways can interpret an escaped path segment as a dot segment.
 func isBelow(url, base string) bool {
 	if base == "" || url == base {
 		return base != ""

@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// RefusedByCache means that a cache sent the Echo's response to an earlier request.
+// RefusedByCache means that a cache responded with the Echo's response to an earlier request.
 const RefusedByCache = "cached"
 
 // Refused returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not describe

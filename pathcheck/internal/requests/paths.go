@@ -55,7 +55,7 @@ func decidePrefix(sent, received string) fact.Fact {
 	return fact.New("request.path.prefix", value, sent+"/", received+"/")
 }
 
-// decidePath compares a sent path with the part of the received path after base, the Echo's path behind the proxies.
+// decidePath compares a sent path with the part of the received path that follows base, which is the Echo's path behind the proxies.
 func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {

@@ -129,7 +129,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	})
 }
 
-// complete reports whether the Echo is converged, that is, whether no further writes have arrived for some time.
+// complete reports whether the Echo has converged, that is, whether no further writes have arrived for some time.
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -178,7 +178,7 @@ func plainKubeconfig(address string) clientcmdapi.Config {
 	return *c
 }
 
-// record runs the operator until one Echo is converged, turns the operator's writes into a template, and counts the Echo's objects.
+// record runs the operator until one Echo has converged, turns the operator's writes into a template, and counts the Echo's objects.
 func (b *benchmark) record(ctx context.Context) (err error) {
 	b.say("recording the operator's writes for an Echo")
 	p, err := testbed.StartControlPlane(ctx)

@@ -30,8 +30,8 @@ func ReleasedFile(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// Documented returns the first commands after a string on a page from a release. In these commands, it replaces the URLs of release files
-// with paths to the throwaway release's files.
+// Documented returns the first commands after the given text on a page of a release. In these commands, it replaces the URLs of release
+// files with paths to the throwaway release's files.
 func Documented(version, page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(ReleasedFile(version, filepath.Base(page)))
@@ -43,7 +43,7 @@ func Documented(version, page, after string) string {
 		ReleasedFile("")+"/").Replace(found[0].Text)
 }
 
-// Changed replaces one part of a string, and returns the result. The string must contain that part.
+// Changed replaces the first occurrence of a substring, and returns the result. The text must contain the substring.
 func Changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))

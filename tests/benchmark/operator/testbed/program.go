@@ -33,7 +33,7 @@ type Program struct {
 	used   time.Duration // CPU time used before the writes started
 }
 
-// launch starts a program with the benchmark's environment, so that you can experiment with variables such as GOGC.
+// launch starts a program that inherits the benchmark's environment, so that you can experiment with variables such as GOGC.
 func launch(ctx context.Context, p *ControlPlane, environment []string, path string, arguments ...string) (*Program, error) {
 	log, err := os.CreateTemp(p.folder, filepath.Base(path)+"-*.log")
 	if err != nil {
@@ -94,7 +94,7 @@ func RawFlags(count int, more ...string) []string {
 // Timing is the result that a raw writer prints for each Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
-// Write makes a raw writer start.
+// Write makes a raw writer start to write.
 func (g *Program) Write() error {
 	_, err := g.start.Write([]byte("\n"))
 	return err
