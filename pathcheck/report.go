@@ -39,7 +39,7 @@ type Report struct {
 	Expected  []Result    `json:"expected,omitempty"`
 
 	groups []string            // the selected groups
-	silent pathverdict.Silence // for the verdict if there is a Problem
+	silent pathverdict.Silence // for the verdict of a report with a Problem
 }
 
 // From describes where a run started.

@@ -74,8 +74,8 @@ func TestReport_Verdict(t *testing.T) {
 	}
 }
 
-// TestReport_Verdict_latency checks that two runs with different latencies above a bound have the same verdict, and that lasting failures
-// are reported.
+// TestReport_Verdict_latency checks that two runs whose latencies differ but both exceed a bound have the same verdict, and that the
+// verdict contains the values of other failures.
 func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
@@ -91,8 +91,7 @@ func TestReport_Verdict_latency(t *testing.T) {
 	}
 }
 
-// TestReport_pinned checks that a check can contain all facts from groups that are not opt-in, and that a second run meets these
-// expectations.
+// TestReport_pinned checks that the expectations for all groups that are not opt-in fit into one check, and that a second run meets them.
 func TestReport_pinned(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)

@@ -17,7 +17,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// WriteText writes the report as text. Text from servers is printable ASCII.
+// WriteText writes the report as text. Text from servers is already printable ASCII.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", fact.Printable(r.URL), fact.Printable(r.Address), r.From.text(),

@@ -132,7 +132,7 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReport_hide checks each text that a server can put into a report.
+// TestReport_hide checks each part of a report that can contain text from a server.
 func TestReport_hide(t *testing.T) {
 	const secret = marker + "-" + marker
 	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},

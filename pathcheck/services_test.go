@@ -155,7 +155,7 @@ func TestRun_loadBalancing(t *testing.T) {
 	}
 }
 
-// TestRun_tls examines TLS that ends at a proxy, at the Echo, or at both.
+// TestRun_tls examines paths on which TLS is terminated at a proxy, at the Echo, or at both.
 func TestRun_tls(t *testing.T) {
 	folder := t.TempDir()
 	authority := writeCertificate(t, folder)

@@ -8,11 +8,11 @@ import (
 )
 
 // lastSeen holds, for each pod, the name of the companion that was last observed. The name is empty if the pod is known to have no
-// companion. A new process starts without names, and therefore asks the API server.
+// companion. A new process has no names yet, so it asks the API server.
 type lastSeen struct{ controllers.Memory[string] }
 
-// hidden returns the name of a companion that may exist although the cache does not hold it. Such a companion is either about to be created
-// or not desired. If there is no such companion, the name is empty.
+// hidden returns the name of a companion that may exist even though the cache does not contain it. Such a companion is either about to be
+// created or not desired. If there is no such companion, the name is empty.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name

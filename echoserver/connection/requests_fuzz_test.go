@@ -18,8 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// FuzzRequests sends each text in one piece and in several pieces. The server must not lose any byte, and each response must come from a
-// handler or be reported.
+// FuzzRequests sends each text in one piece and in several pieces. The server must not lose any bytes, and each response must come from a
+// handler or be reported as a rejection.
 func FuzzRequests(f *testing.F) {
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	f.Add(plain+plain, uint8(3), uint8(30), false)
@@ -109,7 +109,8 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends each piece to a server after the server has handled the previous one, or while a slow handler still serves it.
+// exchange sends each piece to a server after the server has handled the previous piece or, if slow is true, while a handler still serves
+// the previous piece.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex

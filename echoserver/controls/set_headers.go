@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// SetHeaders sets the headers that the controls specify. They replace the server's headers, but extend Vary, because the response still
-// depends on the headers in the server's list. Vary is one line, because nginx before 1.23 obeys only the last line.
+// SetHeaders sets the headers that the controls specify. They replace the server's headers of the same name, except that they extend Vary,
+// because the response still depends on the headers that the server lists there. Vary is one line, because nginx before 1.23 obeys only the
+// last line.
 func (c *Controls) SetHeaders(target http.Header) {
 	for _, each := range c.Headers {
 		if !isVary(each) {

@@ -18,7 +18,8 @@ const (
 	Sandbox = "default-src 'none'; sandbox"
 )
 
-// SetSecurityHeaders sets the security headers that every response has. Set would be slower, because it makes the names canonical.
+// SetSecurityHeaders sets the security headers that every response has. Calling header.Set would be slower, because it canonicalizes the
+// names.
 func SetSecurityHeaders(header http.Header) {
 	values := []string{"no-store", "nosniff", Sandbox}
 	header["Cache-Control"] = values[0:1:1]
@@ -33,7 +34,7 @@ func Reject(w http.ResponseWriter, status int, why string) {
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
-// Gets reports whether the method is GET or HEAD, and rejects any other request.
+// Gets reports whether the method is GET or HEAD, and rejects a request with any other method.
 func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxDetail is the maximum length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
+// maxDetail limits the length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
 const maxDetail = 256
 
 // Rejection describes a rejected connection or request.

@@ -54,8 +54,7 @@ func TestReporter_limit(t *testing.T) {
 	})
 }
 
-// TestReporter_blockedLog reports rejections while nothing reads the log. Only one goroutine may wait for the log, not one more each
-// second.
+// TestReporter_blockedLog reports rejections while nothing reads the log. However long this lasts, only one goroutine may wait for the log.
 func TestReporter_blockedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unblock := make(chan struct{})

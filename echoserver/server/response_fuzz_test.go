@@ -88,7 +88,7 @@ func requestOf(path, query, body string, headers ...string) *http.Request {
 	return r
 }
 
-// handshakeOf opens a WebSocket with the headers from a request, and returns its first message as JSON.
+// handshakeOf opens a WebSocket with the headers from a request, and returns the WebSocket's first message as JSON.
 func handshakeOf(h *handler, r *http.Request) []byte {
 	handshake := r.Clone(r.Context())
 	handshake.Header.Del("X-Echo-Handshake")
@@ -97,7 +97,8 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that an echo does not exceed a limit that depends on the lengths of the request and of the shown body.
+// checkBound checks that the size of an echo does not exceed a limit, which depends on the sizes of the request's header and of the shown
+// part of the body.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // sizes in bytes: the page, the list of values that are not UTF-8, the longest escape
@@ -107,7 +108,7 @@ func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	}
 }
 
-// checkRestored checks that the path and the redacted headers of a request can be restored from a JSON echo.
+// checkRestored checks that a request's path, and its headers after redaction, can be restored from a JSON echo.
 func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("X-Echo-Applied") != "" || w.Code != http.StatusOK {

@@ -151,7 +151,7 @@ func (s *Settings) consistent() error {
 	return nil
 }
 
-// overlap reports whether two addresses conflict, so that two servers cannot listen on both. Port 0 means any free port, so it never
+// overlap reports whether two addresses conflict: if they do, it is not possible to listen on both. Port 0 means any free port, so it never
 // conflicts.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
@@ -224,7 +224,7 @@ func parseAddress(text string) (string, error) {
 	return text, nil
 }
 
-// isHost reports whether a string is empty, an IP address, or a name. A name contains a letter, unlike 127.0.0.256.
+// isHost reports whether a string is empty, an IP address, or a name. A name must contain a letter, so 127.0.0.256 is not a name.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)

@@ -11,7 +11,7 @@ import (
 // marks.
 func FuzzSettings(f *testing.F) {
 	options := new(Settings).options()
-	f.Add(8, "\ufeff") // the byte order marks that concatenated files leave
+	f.Add(8, "\ufeff") // a byte order mark, as in concatenated files
 	for i, o := range options {
 		row := spellings()[o.flag]
 		f.Add(i, row.usual)

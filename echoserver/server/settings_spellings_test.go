@@ -73,7 +73,7 @@ func parseSetting(flag, text string) (Settings, error) {
 	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
-// TestSpellings checks that the server accepts values only with the intended meaning.
+// TestSpellings checks that the server accepts a value only if it interprets the value as intended.
 func TestSpellings(t *testing.T) {
 	rows := spellings()
 	for _, o := range (&Settings{}).options() {

@@ -9,8 +9,8 @@ import (
 // These constants are the values of the tls-client-certificate setting.
 const (
 	ClientCertificateNone    = "None"    // the server does not request a certificate
-	ClientCertificateRequest = "Request" // clients may present any certificate; the response shows whether the authority verifies it
-	ClientCertificateRequire = "Require" // clients must present a certificate that the authority verifies
+	ClientCertificateRequest = "Request" // clients may present any certificate; the response shows whether it can be verified with ca.crt
+	ClientCertificateRequire = "Require" // clients must present a certificate that can be verified with ca.crt
 )
 
 type Settings struct {

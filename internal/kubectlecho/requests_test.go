@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// pod returns a ready pod that has a port and the given changes.
+// pod returns a ready pod with named ports, after applying the changes.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
@@ -91,7 +91,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// respond starts a server that responds with a body unless the path requests something else, and returns its address.
+// respond starts a server and returns its address. The server responds with the body, and with an error or a redirect if the path requests
+// one.
 func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

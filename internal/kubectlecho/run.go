@@ -81,10 +81,10 @@ func usage(c *cobra.Command, err error) error {
 	return &commandline.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
 
-// yes returns errNo if the result of a command is negative.
+// yes returns errNo if the result of a command is negative, and nil otherwise.
 func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
-// printTable prints rows of cells in columns, or nothing if the title row is the only row.
+// printTable prints rows of cells in columns, or nothing if there is only a header row.
 func printTable(out io.Writer, rows [][]string) error {
 	writer := printers.GetNewTabWriter(out)
 	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {

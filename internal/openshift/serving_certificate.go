@@ -34,7 +34,7 @@ func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
 	return &ServingCertificate{folder: folder, log: log}
 }
 
-// Get serves as tls.Config.GetCertificate. If the files cannot be used, it returns the previous certificate.
+// Get is the callback for tls.Config.GetCertificate. If the files cannot be used, it returns the previous certificate.
 func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

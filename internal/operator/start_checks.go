@@ -19,8 +19,8 @@ import (
 // startCheckTimeout limits each request of the startup checks.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves an API. The error
-// explains how to fix the problem.
+// FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves the given API. The
+// error explains how to fix the problem.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()
 	if err != nil {

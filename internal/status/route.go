@@ -20,7 +20,8 @@ import (
 // routePatience is how long a Gateway's controller may take to report on a new or changed route.
 const routePatience = 30 * time.Second
 
-// routeCause returns why Gateways do not send requests to an Echo as its spec requires. The Echo's pods can still be ready.
+// routeCause returns why Gateways do not send requests to an Echo as its spec requires, or a zero cause if no problem is known. The Echo's
+// pods can still be ready.
 func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	if !children.HasGateway(echo) || echo.Spec.Paused {
 		return cause{}
@@ -60,7 +61,7 @@ func unservedCause(u Unserved) cause {
 	return c
 }
 
-// parentCause returns why a Gateway does not use a route.
+// parentCause returns why a Gateway does not use a route, or a zero cause if no problem is known.
 func parentCause(route client.Object, gateway client.ObjectKey, reported [][]metav1.Condition, now time.Time) cause {
 	if !isSilent(route, reported) || now.Sub(apply.AppliedAt(route)) < routePatience {
 		return refusal(route, gateway, reported)
@@ -70,7 +71,8 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
-// refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers.
+// refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers. It returns a zero cause if
+// they report no problem.
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {

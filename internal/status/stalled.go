@@ -31,7 +31,7 @@ const (
 )
 
 // stallsBy returns when an Echo that is not ready becomes stalled, depending on the reason. Problems with images, nodes, and quotas can
-// resolve without an edit of the Echo.
+// resolve without an edit to the Echo.
 func stallsBy(reason v1.Reason) stalls {
 	switch reason {
 	case v1.ReasonInvalidSpec, v1.ReasonNameConflict:

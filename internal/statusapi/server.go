@@ -24,7 +24,7 @@ type Server struct {
 	Metrics prometheus.Gatherer
 	// Elected is closed when this process becomes the leader.
 	Elected <-chan struct{}
-	// Lease is the key of the leader's lease, or an empty key without leader election.
+	// Lease is the key of the leader's lease, or an empty key if leader election is disabled.
 	Lease client.ObjectKey
 	// Replica is the name of this process's pod.
 	Replica string

@@ -66,7 +66,7 @@ func askAt(address, commands string) string {
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until a newly granted permission takes effect, because the operator caches denials for ten seconds.
+// eventuallyMay waits until a newly granted permission takes effect, because the operator would cache a denial for ten seconds.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)

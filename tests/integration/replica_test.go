@@ -23,7 +23,7 @@ type replica struct {
 	ended []time.Time // protected by lock
 }
 
-// shortTimes returns short durations for replicas.
+// shortTimes returns discovery times that are short enough for tests.
 func shortTimes() discovery.Times {
 	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
 }

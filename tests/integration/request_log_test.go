@@ -20,7 +20,7 @@ type requestLog struct {
 	all  []string
 }
 
-// proxy starts a proxy that records requests, and forwards them to an API server with an administrator's permissions. It returns the
+// proxy starts a proxy that records requests and, with an administrator's permissions, forwards them to an API server. It returns the
 // proxy's URL.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fakeTools is the script for all fake programs. As build, it prints its own directory for any set of tools. As cosign, it records its
-// arguments. As any other program, it prints a commit, a digest, or a reference.
+// fakeTools is the script for all fake programs. If it is called as build, it prints its own directory, whatever set of tools is requested.
+// If it is called as cosign, it records its arguments. If it is called by any other name, it prints a commit, a digest, or a reference.
 const fakeTools = `#!/bin/sh
 name=${0##*/}
 case $name in

@@ -32,7 +32,7 @@ type simulation struct {
 	controlled int
 }
 
-// run carries out a scenario with a plan on a new simulation, and then calls the check.
+// run carries out a scenario in a new simulation, according to a plan, and then calls check.
 func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +101,8 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver sends the operator all pending changes of the resource with the oldest pending change. It reports whether any changes were
-// pending.
+// deliver finds the resource with the oldest pending change, and sends the operator all pending changes of this resource. It reports
+// whether any changes were pending.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()
 	log := s.log

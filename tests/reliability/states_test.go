@@ -29,7 +29,7 @@ func (s state) String() string {
 	return fmt.Sprintf("finalizer %t, children %s, status %s, %s", s.finalizer, strings.Join(s.children[:], "/"), s.status, s.mode)
 }
 
-// states returns all states in which an Echo can be.
+// states returns all possible states of an Echo and its children.
 func states() []state {
 	var all []state
 	forms := []string{"absent", "as desired", "old"}
@@ -95,8 +95,8 @@ func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructure
 	return objects
 }
 
-// TestEveryState starts the operator in every state. For each state, it runs the operator with each watch up to two changes late, and with
-// a crash after each write. All runs from the same initial state must end in the same state.
+// TestEveryState starts the operator with an Echo in every possible state. For each state, it runs the operator with each watch up to two
+// changes late, and with a crash after each write. All runs from the same initial state must end in the same state.
 func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run this test")

@@ -52,7 +52,7 @@ func documentedSection(t *testing.T, page, heading string) (commands, message st
 	return commands, message
 }
 
-// run runs commands in a directory with the documented identity of the signer, and returns the commands' output.
+// run runs commands in a directory, using the documented identity of the signer, and returns the commands' output.
 func (r release) run(t *testing.T, folder, commands string) (string, error) {
 	t.Helper()
 	identity, _ := documentedSection(t, page, "## Name the signer")

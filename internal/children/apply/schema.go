@@ -18,8 +18,8 @@ var (
 	schemaOfGatewayAPI string
 )
 
-// Schema compares objects, following the rules of server-side apply. It knows the keys for merging list items, and the lists and maps that
-// are set as a whole.
+// Schema compares objects, following the rules of server-side apply. It knows which keys identify list items that are merged, and which
+// lists and maps are replaced as a whole.
 type Schema struct {
 	types, gatewayTypes func() managedfields.TypeConverter
 }
@@ -34,7 +34,7 @@ func converter(scheme *runtime.Scheme, schema string) func() managedfields.TypeC
 	return sync.OnceValue(func() managedfields.TypeConverter {
 		parser, err := typed.NewParser(typed.YAMLObject(schema))
 		if err != nil {
-			panic(err) // a defect in the program, which contains the schema
+			panic(err) // a defect in this program, because the schema is embedded in it
 		}
 		return managedfields.NewSchemeTypeConverter(scheme, parser)
 	})

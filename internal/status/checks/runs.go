@@ -46,8 +46,8 @@ type Runs struct {
 // Lacks reports which objects of a run should exist but do not.
 type Lacks struct{ Job, Pod bool }
 
-// Lacks returns the objects that Kubernetes should have created for the last run but did not create. Only an event reports that the Job or
-// the pod was rejected.
+// Lacks returns the objects that Kubernetes should have created for the last run but did not create. Only an event reports that the API
+// server rejected the Job or the pod.
 func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
 	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
 		return Lacks{}
@@ -137,8 +137,8 @@ func (r Runs) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods that have ended, and a copy of its container's terminated state. If a digest is given, only
-// pods with that digest count.
+// lastRun returns the newest of a check's pods whose check container has ended, and a copy of that container's terminated state. If a
+// digest is given, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {

@@ -9,7 +9,7 @@ import (
 )
 
 // Silent returns the URL of a server that does not respond to connections, as if a NetworkPolicy dropped the packets. The server's queue of
-// connections is full.
+// pending connections is full.
 func Silent(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)

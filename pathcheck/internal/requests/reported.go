@@ -13,7 +13,7 @@ import (
 type report struct {
 	fact, by  string
 	want      []string
-	headers   []string // the first of these headers in a request counts
+	headers   []string // the first of these that a request contains is used
 	parameter string   // in Forwarded
 }
 

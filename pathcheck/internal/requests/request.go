@@ -65,7 +65,7 @@ func decideMethods(name string, outcomes map[string]run.Outcome) fact.Fact {
 	return fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "))
 }
 
-// examineVersions determines the HTTP version in which requests arrive.
+// examineVersions determines which HTTP version requests use when they arrive.
 func examineVersions(ctx context.Context, g *run.Group) error {
 	g.Add(fact.New("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto))
 	a, err := g.DoHTTP2(ctx, &wire.Request{Path: run.PlainPath})

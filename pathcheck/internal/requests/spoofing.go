@@ -21,7 +21,7 @@ type spoofing struct {
 	sent []wire.Field
 }
 
-// spoofings returns the headers to test, including other headers in which this path reports the address.
+// spoofings returns the headers to test, including the other headers in which this path reports the client's address.
 func spoofings(others []string) (all []spoofing) {
 	for _, each := range addressHeaders() {
 		value := spoofed
@@ -95,7 +95,7 @@ func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
 	return fact.New(s.fact, value, sent, describeFields(received))
 }
 
-// placeOfSpoofed returns yes if the last element of a list is spoofed, "in front" if another element follows a spoofed one, or "" if none
+// placeOfSpoofed returns "yes" if the last element of a list is spoofed, "in front" if another element follows a spoofed one, or "" if none
 // is spoofed.
 func placeOfSpoofed(header string, e *wire.Description) (place string) {
 	for _, each := range e.Reported(header, "for") {

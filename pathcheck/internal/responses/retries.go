@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is the number of lookups for each known pod, and maxLookups is the maximum number of lookups. A lookup asks a pod how many times
-// it has received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
+// lookups is the number of lookups for each known pod, and maxLookups is the maximum total. A lookup asks a pod how many times it has
+// received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
 const lookups, maxLookups = 4, 24
 
 // ExamineRetries makes the Echo respond with 503, and counts how many times a proxy sends the request again.

@@ -38,7 +38,7 @@ func (d durations) percentile(p int) time.Duration {
 	return sorted[len(sorted)*p/100]
 }
 
-// start starts a server on one core, and waits until it responds. The server's output goes to a file, as in container runtimes.
+// start starts a server on one core, and waits until it responds. The server's output goes to a file, as under a container runtime.
 func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // singles is the number of Echoes that are created one after another.
 const singles = 50
 
-// single measures how long one Echo takes when nothing else happens, both with the idle operator and with the raw writer.
+// single measures how long it takes to create the objects of one Echo when nothing else happens, both with the idle operator and with the
+// raw writer.
 func (b *benchmark) single(ctx context.Context) (err error) {
 	b.say("%d Echoes one after another", singles)
 	p, err := testbed.StartControlPlane(ctx)
@@ -92,7 +93,7 @@ func (b *benchmark) start(ctx context.Context) (err error) {
 	return b.restarts(ctx, p, "restart.1", 1)
 }
 
-// firstWatch measures the time until the first watch of the operator, or of the bare manager.
+// firstWatch measures the time until the operator, or the bare manager, starts its first watch.
 func (b *benchmark) firstWatch(ctx context.Context, p *testbed.ControlPlane, figure, path string) error {
 	r, g, end, err := startRecorded(ctx, p, path)
 	if err != nil {

@@ -17,7 +17,7 @@ type settings struct {
 	flood                      int
 }
 
-// parseFlags returns the settings, and reports whether to stop another prober instead.
+// parseFlags returns the settings, and reports whether to stop another prober instead of sending requests.
 func parseFlags() (settings, bool) {
 	s := settings{}
 	flag.StringVar(&s.url, "url", "", "the URL to send requests to")

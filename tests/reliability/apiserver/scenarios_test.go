@@ -46,7 +46,7 @@ func scenarios() []scenario {
 	}
 }
 
-// create creates an Echo with all kinds of children.
+// create creates an Echo with one child of each kind.
 func create(ctx context.Context, c client.Client, namespace string) error {
 	return c.Create(ctx, support.Echo(namespace, echoName, func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}

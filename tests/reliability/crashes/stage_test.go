@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// stage contains the objects that a crash affects: Echoes that change, and a steady Echo that never changes and has a companion.
+// stage contains the objects that a crash can affect: Echoes that change, and a steady Echo that never changes and has a companion.
 type stage struct {
 	*churn
 	steady *v1.Echo
@@ -120,7 +120,7 @@ func (s *stage) expectAnswers(ctx context.Context) {
 	figures.requests += seen.Requests
 }
 
-// repeat copies the Echoes and the pods that request companions from one namespace to another.
+// repeat copies the Echoes, and the pods that request companions, from one namespace to another.
 func repeat(ctx context.Context, from, to string) {
 	GinkgoHelper()
 	echoes, pods := &v1.EchoList{}, &corev1.PodList{}

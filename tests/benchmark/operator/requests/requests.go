@@ -32,8 +32,8 @@ func touched(resource string) bool {
 	}
 }
 
-// Served returns the number of discovery requests and of requests for resources that the operator touches. A watch is counted while it is
-// open.
+// Served returns the number of discovery requests and the number of requests for resources that the operator touches, according to the API
+// server's metrics. A watch is counted only while it is open.
 func Served(metrics Families) Counts {
 	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
@@ -181,7 +181,7 @@ func Sent(metrics Families) Counts {
 // IsAny matches all requests.
 func IsAny(string) bool { return true }
 
-// IsNoReview excludes POST requests, because reading the metrics causes reviews.
+// IsNoReview excludes POST requests, because reading the metrics causes reviews, which are POST requests.
 func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
 
 // IsWrite reports whether a request writes an object. It excludes POST requests, because an operator with nothing to write sends POST
