@@ -31,7 +31,7 @@ func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure
 	lasts := now.Sub(since)
 	failure.Tolerated = lasts < Tolerance
 	if failure.Tolerated && (apierrors.IsConflict(failure.Err) || apierrors.IsNotFound(failure.Err)) {
-		failure.RetryAfter = max(FirstRetry, lasts) // without an error in the log
+		failure.RetryAfter = max(FirstRetry, lasts) // the retry logs no error
 	}
 	return failure
 }
@@ -42,7 +42,8 @@ func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	return failing && now.Sub(since) >= Tolerance
 }
 
-// End ends a series of failures, unless the last reconcile had a transient failure. failure is nil if that reconcile succeeded.
+// End ends an object's series of failures, unless its last reconcile failed transiently. failure is that reconcile's failure, or nil if the
+// reconcile succeeded.
 func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
 		f.Forget(object)

@@ -21,8 +21,8 @@ func (r *Report) Verdict() []byte {
 	return v.Encode()
 }
 
-// unfinished returns the reason why this run did not test facts that another run may test, if any. The deadline takes precedence over other
-// reasons.
+// unfinished returns the reason why this run did not test facts that another run may test, or "" if there are no such facts. The deadline
+// takes precedence over other reasons.
 func (r *Report) unfinished() (reason string) {
 	for _, each := range r.NotTested {
 		if each.Unfinished && reason != pathverdict.DeadlinePassed {

@@ -60,7 +60,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 	}
 }
 
-// TestRun_webSocketsOverHTTP2 examines paths that do or do not announce WebSockets over HTTP/2.
+// TestRun_webSocketsOverHTTP2 examines paths that announce WebSockets over HTTP/2, and paths that do not.
 func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)

@@ -40,7 +40,8 @@ func (r *Reconciler) tryRun(ctx context.Context, cronJob *batchv1.CronJob, lacks
 	return &children.RequestError{Action: children.Creating, Kind: kind, Key: client.ObjectKey{Name: "of the check"}, Err: err}
 }
 
-// isRefusal reports whether Kubernetes' controllers would get the same error. Their permissions differ from the operator's.
+// isRefusal reports whether Kubernetes' controllers would get the same error. It returns false for a missing permission, because the
+// controllers' permissions differ from the operator's.
 func isRefusal(err error) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || remedy.IsDenied(err)) && !remedy.LacksPermission(err)
 }

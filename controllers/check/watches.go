@@ -33,7 +33,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("check", r))
 }
 
-// checksChanged selects the changes to Echoes with checks.
+// checksChanged selects the changes to Echoes that have checks before or after the change.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },

@@ -78,7 +78,7 @@ func ownerChanged() predicate.Predicate {
 	})
 }
 
-// nodeChanged selects the node updates that start or end a problem.
+// nodeChanged selects the updates that change a node's problems.
 func nodeChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
 		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))

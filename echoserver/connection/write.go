@@ -23,7 +23,7 @@ func (c *Connection) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// replace sends a response that explains why net/http rejects a request, instead of net/http's response.
+// replace replaces net/http's response to a rejected request with a response that explains the rejection.
 func (c *Connection) replace(response []byte) (int, error) {
 	if c.rejection == nil { // this is the beginning of the response
 		line, _, _ := bytes.Cut(response, []byte("\r\n"))
@@ -67,6 +67,6 @@ func (c *Connection) respond(status int, why string) error {
 // that the client sends.
 func Linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
 	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(LingerTimeout))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes
+		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes the connection
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// control is a row of the table of controls.
+// control is a row in the table of controls.
 type control struct {
 	name string
 	// set sets the control to the request's values if the policy allows them. It is nil if a request cannot set the control.
@@ -18,8 +18,8 @@ type control struct {
 	repeats bool
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
-	// varies reports whether Vary names the control's header. Vary omits percentage and early-hints, which alone do not change the final
-	// response. nginx does not cache a response if Vary is longer than 128 bytes.
+	// varies reports whether Vary names the control's header. To stay short, Vary omits percentage and early-hints, which alone do not change
+	// the final response. nginx does not cache a response whose Vary is longer than 128 bytes.
 	varies bool
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// MaxDelay is the longest delay of a response.
+	// MaxDelay is the maximum delay of a response.
 	MaxDelay = 30 * time.Second
 	// MaxSize is the maximum response size, in bytes, that a request can set.
 	MaxSize = 16 << 20

@@ -44,7 +44,7 @@ func DescribeTLS(state *tls.ConnectionState) *TLS {
 	return a
 }
 
-// describeCertificate returns nil if the client presented no certificate.
+// describeCertificate describes the client's certificate. It returns nil if the client presented no certificate.
 func describeCertificate(state *tls.ConnectionState) *Certificate {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil

@@ -63,7 +63,7 @@ func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	return config
 }
 
-// shownCertificate returns the description of the client certificate in a response, if any.
+// shownCertificate returns how a response describes the client certificate, or "" if there is no response.
 func shownCertificate(t *testing.T, client *http.Client, address string) string {
 	t.Helper()
 	response, err := client.Get("https://" + address + "/")
@@ -104,8 +104,8 @@ func TestClientCertificateIsTold(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsRotated checks that the server no longer verifies a certificate from the previous authority, even if the client resumes
-// its session.
+// TestAuthorityIsRotated checks that the server no longer trusts a certificate from the previous authority, even if the client resumes its
+// session.
 func TestAuthorityIsRotated(t *testing.T) {
 	old, next := echotest.NewAuthority(t, "old"), echotest.NewAuthority(t, "next")
 	for setting, want := range map[string]string{"Request": "not verified", "Require": ""} {
@@ -131,8 +131,8 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate, because clients would not
-// present it again.
+// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate, because a client that resumes
+// a session does not present its certificate again.
 func TestSessionsAreResumed(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestTLS sends requests over both protocols, and checks how the response describes the connection.
+// TestTLS sends requests over HTTP/1.1 and HTTP/2, and checks how the responses describe the connection.
 func TestTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	_, port, err := net.SplitHostPort(s.address)
@@ -177,7 +177,7 @@ func TestStreamsWithTLS(t *testing.T) {
 	}
 }
 
-// TestRunWithTLS starts and drains a server with both the HTTP and the HTTPS port.
+// TestRunWithTLS starts and drains a server that has both an HTTP and an HTTPS port.
 func TestRunWithTLS(t *testing.T) {
 	a := echotest.NewAuthority(t, "authority")
 	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "first"), ""))

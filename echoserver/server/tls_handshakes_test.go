@@ -77,7 +77,7 @@ func TestUnfinishedHandshake(t *testing.T) {
 }
 
 // TestHandshakesAreBounded begins more handshakes than the limit allows. The server must end the oldest one. A complete handshake must not
-// count.
+// count toward the limit.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake lists many protocol names in first messages below and above the size limit.
+// TestLargeHandshake sends one first message below and one above the size limit, each with many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

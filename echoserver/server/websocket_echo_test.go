@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that do not.
+// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that request none.
 func TestHandshakeEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
@@ -220,7 +220,7 @@ func TestHandshakeLog(t *testing.T) {
 	}
 }
 
-// expectHandshakeLine checks that the first log line is the echo of a handshake if expected is true, and that it is not otherwise.
+// expectHandshakeLine checks that the first log line is the echo of a handshake if and only if expected is true.
 func expectHandshakeLine(t *testing.T, name, log, target string, expected bool) {
 	t.Helper()
 	first, _, _ := strings.Cut(log, "\n")

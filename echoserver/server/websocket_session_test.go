@@ -168,7 +168,8 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	}
 }
 
-// TestWebSocketMessageThatIsCut loses the connection in the middle of a message. The incomplete message must not be echoed.
+// TestWebSocketMessageThatIsCut closes the sending side of the connection in the middle of a message. The incomplete message must not be
+// echoed.
 func TestWebSocketMessageThatIsCut(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Watch queries a cluster once per period while an Echo requires a kind. All exported fields are required. Only Miss and Drop may be called
-// concurrently.
+// Watch queries a cluster once per period while any Echo requires a kind. All exported fields are required. Only Miss and Drop may be
+// called concurrently.
 type Watch struct {
 	Changes
 	// Ask queries the cluster, as Cluster.Ask does.
 	Ask func(context.Context, []Kind) (Offer, error)
 	// Kinds holds the kinds that a query can include.
 	Kinds []Kind
-	// Required returns a function that reports whether an Echo requires a kind.
+	// Required returns a function that reports whether any Echo requires a kind.
 	Required func(context.Context) func(Kind) bool
 	// Leads reports whether this replica is the leader.
 	Leads func() bool
@@ -29,7 +29,7 @@ func (w *Watch) Miss() { w.missed.Store(true) }
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
 // Look queries the cluster if there are kinds to ask about. It returns the changes that require the process to exit, or none if the process
-// continues. A failed query shows no change.
+// can continue. A failed query shows no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()

@@ -15,7 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// shown returns the kinds that the operator creates for an Echo, and the kinds that Kubernetes creates for them.
+// shown returns the kinds of objects that the operator creates for an Echo, and the kinds of objects that Kubernetes creates for those
+// objects.
 func shown() []kinds.Kind {
 	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
 		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
@@ -65,7 +66,7 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 }
 
 // tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
-// but a different owner, and ReplicaSets from earlier revisions that have no pods.
+// but a different owner, and ReplicaSets without pods, such as those of earlier revisions.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {

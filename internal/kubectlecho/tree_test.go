@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// of returns an object with a controller. Its UID is its name.
+// of returns an object that has a controller, unless owner is empty. The object's UID is its name.
 func of(kind, name, ownerKind, owner string) object {
 	o := object{Metadata: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, kind: kind}
 	if owner != "" {

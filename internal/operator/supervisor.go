@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// askPeriod is the interval at which the operator asks about its rights while it cannot watch a namespace.
+	// askPeriod is the interval at which the operator checks its rights while it cannot watch a namespace.
 	askPeriod = 30 * time.Second
 	// fillTimeout is the maximum time that the caches may take to receive all objects.
 	fillTimeout = 2 * time.Minute
@@ -30,7 +30,7 @@ type supervisor struct {
 	ask     askRights
 	// pending returns the caches that have not received all objects yet.
 	pending func() []string
-	// apis asks the cluster about the APIs that not every cluster serves.
+	// apis asks the cluster about the optional APIs, which not every cluster serves.
 	apis *discovery.Watch
 	// tlsChanged is closed when the TLS profile of the cluster changes.
 	tlsChanged chan struct{}
@@ -68,7 +68,7 @@ func (s *supervisor) run(ctx context.Context) error {
 }
 
 // checkCaches reports whether the process should end because the accessible namespaces have changed or the caches are not filled after
-// fillTimeout. Rights are checked only while a namespace is not watched or a cache is not filled.
+// fillTimeout. It checks rights only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {

@@ -21,7 +21,8 @@ const (
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
-// Verdict contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the same path are equal.
+// Verdict is the result of a check's run. It contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the
+// same path are equal.
 type Verdict struct {
 	// Problem is the reason why no Echo has responded. If Problem is set, there are no facts.
 	Problem string `json:"problem,omitempty"`

@@ -67,7 +67,7 @@ func TestStatusesAreStored(t *testing.T) {
 	g.Expect(got).To(Equal(string(want)), "the Echoes differ from %s: UPDATE=1 rewrites the file", file)
 }
 
-// stored returns the fields that determine an Echo's health as one line of YAML. It omits messages, because their texts change often.
+// stored returns one line of YAML with the fields that determine an Echo's health. It omits messages, because their texts change often.
 func stored(t *testing.T, name string, echo *v1.Echo) string {
 	t.Helper()
 	type object map[string]any

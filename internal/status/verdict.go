@@ -184,7 +184,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted. failure is nil if the deletion progresses.
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure is nil if the deletion is making progress.
 func deletingVerdict(failure *Failure) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{

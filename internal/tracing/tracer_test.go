@@ -128,7 +128,7 @@ func TestResultsArePassedOn(t *testing.T) {
 }
 
 // TestWhatTheEnvironmentSaysOfTheProcess checks that the environment takes precedence over the program's own attributes, and that an
-// invalid attribute is an error.
+// invalid attribute causes an error.
 func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()

@@ -90,7 +90,7 @@ func (t turn) code() string {
 	return strings.Join(all, ", ")
 }
 
-// cell returns the value of a fact, or the names of all headers that were added.
+// cell returns the value of a fact or, if the fact is about added headers, the names of all these headers.
 func cell(r *pathcheck.Report, fact string) string {
 	if !strings.HasSuffix(fact, ".added") || valueOf(r, fact) == "none" {
 		return valueOf(r, fact)
@@ -108,8 +108,8 @@ func cell(r *pathcheck.Report, fact string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkTable compares the documented tables with the facts of the gateways. If UPDATE is set, it updates the documentation instead. The
-// facts may differ in other versions of the gateways.
+// checkTable compares the documented tables with the facts of the gateways. If UPDATE is set, it updates the documentation instead. It
+// accepts any table for other versions of the gateways, because their facts may differ.
 func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	t.Helper()
 	if t.Failed() {

@@ -19,7 +19,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// installPage is the documentation page that contains the commands that the specs run. The page is part of each release.
+	// installPage is the documentation page with the commands that the specs run. The page is part of each release.
 	installPage = "docs/how-to/install.md"
 	definition  = "crd/echoes.example.com"
 )

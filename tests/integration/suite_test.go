@@ -1,4 +1,4 @@
-// Package integration tests the operator with a real API server and etcd. No other controllers run, so the tests do their work.
+// Package integration tests the operator with a real API server and etcd. No other controllers run, so the tests do the controllers' work.
 package integration
 
 import (

@@ -25,7 +25,7 @@ var _ = Describe("traces", Ordered, func() {
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	// start runs an operator that watches one namespace, with additional environment variables.
+	// start runs an operator that watches one namespace and has additional environment variables.
 	start := func(namespace string, environment ...string) *gexec.Session {
 		GinkgoHelper()
 		environment = append(environment, "KUBECONFIG="+writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE="+namespace)

@@ -57,7 +57,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version, released, and documented are short names for functions that all release suites share.
+// version and released are short names for functions that all release suites share.
 func version(order int) string {
 	GinkgoHelper()
 	return realcluster.ReleasedVersion(order)

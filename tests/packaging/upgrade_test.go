@@ -184,8 +184,8 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 	}
 }
 
-// TestNumbers_fitTheirType checks that every 32-bit number has bounds, because Kubernetes 1.30 does not enforce the format. The operator
-// cannot decode a list of Echoes with a number that is too large.
+// TestNumbers_fitTheirType checks that every 32-bit number has a maximum, because Kubernetes 1.30 does not enforce the format. The operator
+// cannot decode a list of Echoes in which a number is too large.
 func TestNumbers_fitTheirType(t *testing.T) {
 	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, path := range unboundedBelow("spec", &spec) {
@@ -193,7 +193,7 @@ func TestNumbers_fitTheirType(t *testing.T) {
 	}
 }
 
-// unboundedBelow returns the paths of all 32-bit numbers without an upper bound in a schema.
+// unboundedBelow returns the paths of a schema's 32-bit numbers that have no maximum.
 func unboundedBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Format == "int32" && schema.Maximum == nil {
@@ -208,7 +208,7 @@ func unboundedBelow(path string, schema *property) []string {
 	return found
 }
 
-// defaultsBelow returns the paths of all fields with a default value in a schema.
+// defaultsBelow returns the paths of a schema's fields that have a default value.
 func defaultsBelow(path string, schema *property) []string {
 	var found []string
 	if schema.Default != nil {

@@ -65,7 +65,7 @@ func portName(name string) func(*v1.EchoSpec) {
 
 func noBudget(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }
 
-// removeLabels returns a step that removes a child's labels, so that the cache does not contain the child.
+// removeLabels returns a step that removes a child's labels, so that the cache no longer contains the child.
 func removeLabels(k objectKey) step {
 	return func(s *simulation) {
 		s.edit(k, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })

@@ -14,7 +14,7 @@ import (
 
 // comparison holds the versions of an Echo's children that match their desired state, and the inputs that determine this state. Building
 // and comparing the children again would take most of a reconcile's time. An edit by another client is never missed, because it changes the
-// resource version. A version is recorded only after the object was compared.
+// resource version. A version is recorded only after the object has been compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
@@ -37,7 +37,7 @@ func (c comparison) equal(other comparison) bool {
 // UpToDate holds, for each Echo, the last comparison in which the children matched their desired state.
 type UpToDate struct{ controllers.Memory[comparison] }
 
-// Record records that an Echo's children have their desired state.
+// Record records that an Echo's children match their desired state.
 func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.Object) {
 	u.Set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, found))
 }

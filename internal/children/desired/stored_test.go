@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
-// stored is an object in a fake API server that supports server-side apply, but neither defaults nor validation.
+// stored is an object in a fake API server that supports server-side apply, but neither defaulting nor validation.
 type stored struct {
 	child  children.Child
 	fields managedfieldstest.TestFieldManager

@@ -25,7 +25,7 @@ type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if some clusters do not serve the kind.
 	Optional bool
-	// Kept lists the fields that must-gather writes, separated by spaces. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
+	// Kept lists the fields, separated by spaces, that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept string
 
 	// newObject returns an empty object of the Go type for the kind.
@@ -131,8 +131,8 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns an Echo's children of the kinds that the cluster serves. An error means that the operator has a defect, because the children
-// of every valid Echo can be built.
+// Of returns an Echo's children of the kinds that the cluster serves. An error indicates a bug in the operator, because the children of
+// every valid Echo can be built.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))

@@ -145,8 +145,9 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that the operator tries only the replacement of a Service in a dry run. The dry run
-// creates a copy with a different name. The API server could reject the copy of an Ingress, because the existing Ingress has the same host.
+// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that a Service is the only child whose replacement the operator first tries in a dry
+// run. The dry run creates a copy with a different name. The API server could reject the copy of an Ingress, because the existing Ingress
+// has the same host.
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)
@@ -165,7 +166,7 @@ func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
-		if c.Desired == nil { // another test covers a missing child
+		if c.Desired == nil { // another test covers missing children
 			continue
 		}
 		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {

@@ -97,7 +97,7 @@ func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
-// TestAnotherImageGetsTheCertificateToo checks an image other than the operator's, because such an image may also serve HTTPS.
+// TestAnotherImageGetsTheCertificateToo checks an Echo whose image is not the operator's, because such an image may also serve HTTPS.
 func TestAnotherImageGetsTheCertificateToo(t *testing.T) {
 	server := liveDeployment(t, support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.Image = "nginx" })).Spec.Template.Spec.Containers[0]
 	if len(server.Ports) != 2 || server.Ports[1].Name != "https" || len(server.VolumeMounts) != 1 ||

@@ -19,8 +19,8 @@ type widget struct {
 	urn string
 	// types are the supported field types. If types is empty, any type is supported.
 	types []string
-	// argument returns the problem with the argument, given the field and all fields of spec or status. It is nil if the widget takes no
-	// argument.
+	// argument checks an argument against the field and all fields of spec or status, and returns the problem, or "" if there is none.
+	// argument is nil if the widget takes no argument.
 	argument func(all, field bundle.Schema, argument string) string
 }
 
@@ -35,7 +35,7 @@ func find(widgets []widget, x string) (widget, string, bool) {
 	return widget{}, "", false
 }
 
-// specWidgets returns the widgets for fields of the spec in the console's form and on an object's page.
+// specWidgets returns the widgets that the console's form or an object's page can show for fields of the spec.
 func specWidgets() []widget {
 	text, object := []string{"string"}, []string{"object"}
 	return []widget{
@@ -61,7 +61,7 @@ func specWidgets() []widget {
 	}
 }
 
-// statusWidgets returns the widgets for fields of the status on an object's page.
+// statusWidgets returns the widgets that an object's page can show for fields of the status.
 func statusWidgets() []widget {
 	text := []string{"string"}
 	return []widget{

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme uses the handshake that the Echo received. If this handshake is unknown, examineScheme sends a handshake to a path at which
-// the Echo describes requests. Only proxies treat this request as a handshake.
+// examineScheme determines which scheme proxies report for a handshake. It uses the handshake that the Echo received, if known. Otherwise,
+// it sends a handshake to a path at which the Echo describes requests. Only proxies treat this request as a handshake.
 func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
 	if received != nil {
 		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))

@@ -43,7 +43,7 @@ func sending(frames string) http.Handler {
 				_ = tcp.CloseWrite() // if this fails, so does the client
 			}
 		}()
-		_, _ = io.Copy(io.Discard, hijacked.connection) // unread data would reset the connection
+		_, _ = io.Copy(io.Discard, hijacked.connection) // closing the connection with unread data would reset it
 	})
 }
 

@@ -44,7 +44,7 @@ func (s *Stream) state() *tls.ConnectionState {
 	return nil
 }
 
-// ReadHeader reads a response up to its body, including interim responses. It reads at most maxHeader bytes.
+// ReadHeader reads any interim responses, and the final response up to its body. It reads at most maxHeader bytes.
 func (s *Stream) ReadHeader() (*http.Response, []int, error) {
 	const maxInterim = 8
 	s.limited.N = maxHeader
@@ -73,7 +73,7 @@ func (s *Stream) readResponse(limit int64) (*Response, error) {
 	return a, nil
 }
 
-// NewResponse returns a response without a body.
+// NewResponse converts a response, but does not read its body.
 func (s *Stream) NewResponse(response *http.Response, interim []int) *Response {
 	return &Response{Status: response.StatusCode, Header: response.Header, Interim: interim, Local: addressOf(s.LocalAddr()),
 		Remote: s.RemoteAddr().String(),

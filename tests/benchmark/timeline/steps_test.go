@@ -25,7 +25,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSteps checks which steps each object proves complete. The objects are in the order of the steps.
+// TestSteps checks which steps are complete according to each object. The objects are in the order of the steps.
 func TestSteps(t *testing.T) {
 	deployment := func(available int32) *appsv1.Deployment {
 		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))},

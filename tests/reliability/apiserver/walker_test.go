@@ -29,7 +29,7 @@ type walk struct {
 	spec, good map[string]any
 	// freshOf contains the outcomes of fresh Echoes, by spec.
 	freshOf map[string]*outcome
-	// foreign contains other clients' additions, by the kind of the object.
+	// foreign contains other clients' additions to objects, by the objects' kind.
 	foreign map[string][]foreign
 	// uids contains the children's UIDs at the last check. replaced contains the kinds whose objects may have been replaced since the last
 	// check.

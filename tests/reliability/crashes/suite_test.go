@@ -1,5 +1,5 @@
-// Package crashes tests how the operator recovers from crashes on the test cluster with real containers. The operator, the control plane,
-// and the node crash. The operator also loses its lease, its permissions, and its CustomResourceDefinition. Meanwhile, the tests create,
+// Package crashes tests how the operator recovers from crashes on the test cluster with real containers. The tests crash the operator, the
+// control plane, and the node. They also take away the operator's lease, permissions, and CustomResourceDefinition. Meanwhile, they create,
 // change, and delete Echoes. `make reliability-crashes` runs the tests.
 package crashes
 
@@ -54,7 +54,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitLeader(ctx)
 }, NodeTimeout(15*time.Minute))
 
-// After a failed spec, processes that later specs need may still be stopped.
+// After a failed spec, processes that later specs need may not be running.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver")

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The schema does not express all of Kubernetes' requirements. Therefore, fields are drawn from values that Kubernetes accepts, and from a
-// few values that Kubernetes rejects.
+// The schema does not express all of Kubernetes' requirements. Therefore, the functions below list values that Kubernetes accepts, and a
+// few values that it rejects.
 
 func quantities() []any {
 	return []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
@@ -192,7 +192,7 @@ func addToFaults(spec map[string]any) {
 	}
 }
 
-// Put sets a field, and creates the objects that contain the field.
+// Put sets a field, and creates the missing objects that contain the field.
 func Put(in map[string]any, path []string, value any) {
 	for _, part := range path[:len(path)-1] {
 		next, _ := in[part].(map[string]any)

@@ -27,7 +27,7 @@ type writer struct {
 // timing contains the times from the first request for an Echo until its Deployment is written, and until the last write.
 type timing struct{ Deployment, Last time.Duration }
 
-// buffers contains the text of one request.
+// buffers contains the URI and the body of one request.
 type buffers struct{ uri, body []byte }
 
 // list returns the existing Echoes.

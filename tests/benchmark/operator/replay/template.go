@@ -50,8 +50,8 @@ type hole struct {
 	piece Piece
 }
 
-// NewTemplate turns the response to an Echo's creation and the writes for the Echo into a template. The names of other Echoes must have the
-// same length, because an encoded body may contain lengths.
+// NewTemplate turns the response to an Echo's creation and the writes for the Echo into a template. The names of other Echoes must be as
+// long as this Echo's name, because an encoded body may contain lengths.
 func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
 	holes := []hole{{[]byte(name), Piece{Name: true}}}
 	var versions []hole
@@ -197,7 +197,8 @@ func Find(object []byte, value Value) []byte {
 	return found
 }
 
-// findProtobuf relies on the field numbers in ObjectMeta: the UID is field 5, and the resourceVersion follows it.
+// findProtobuf returns a value from a protobuf-encoded object, or nil if the value is missing. It relies on the field numbers in
+// ObjectMeta: the UID is field 5, and the resourceVersion follows it.
 func findProtobuf(object []byte, value Value) []byte {
 	const uidField, versionField = "\x2a\x24", 0x32
 	for {

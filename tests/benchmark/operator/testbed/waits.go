@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// StartTimeout limits how long a start may take.
+	// StartTimeout limits how long a program may take to start.
 	StartTimeout = time.Minute
 	// Silence is how long there must be no activity before a measurement is complete.
 	Silence = 2 * time.Second
@@ -92,7 +92,7 @@ func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time
 	return err
 }
 
-// Quiet waits until the processes have used less than one eighth of a core for some time.
+// Quiet waits until the processes use, on average, less than one eighth of a core during the time Silence.
 func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
 	const timeout, limit = 2 * time.Minute, Silence / 8
 	for began := time.Now(); time.Since(began) < timeout; {
