@@ -33,13 +33,13 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
 		", ")+"; empty means all except "+strings.Join(optIn, " and "))
-	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` of PEM certificates to trust in addition to the certificates of browsers")
+	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` with PEM certificates to trust in addition to the certificate authorities that browsers trust")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
 		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
 		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
-	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that request one")
-	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM, unless the --cert file contains it")
+	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM format, for servers that request one")
+	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM format, unless the --cert file contains the key")
 	flags.StringVar(&c.direct, "direct", "", "a `URL` that reaches the same Echo without the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
@@ -94,7 +94,7 @@ func (c *Command) options(url, version string) (*Options, error) {
 	o := &Options{URL: strings.TrimSpace(url), Address: strings.TrimSpace(c.address), Direct: strings.TrimSpace(c.direct),
 		Service: strings.TrimSpace(c.OwnService), Headers: headers, Certificate: certificate, Expect: c.expect, Version: version, Deadline: c.deadline}
 	if c.deadline <= 0 {
-		return nil, fmt.Errorf("--deadline: %s is not longer than 0s", c.deadline)
+		return nil, fmt.Errorf("--deadline: %s must be longer than 0s", c.deadline)
 	}
 	if err := o.checkAddresses(); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	case c.certificate == "" && c.key == "":
 		return nil, nil //nolint:nilnil // most paths require none
 	case c.certificate == "":
-		return nil, errors.New("--key: it requires --cert")
+		return nil, errors.New("--key: this flag requires --cert")
 	}
 	pair, err := tls.LoadX509KeyPair(c.certificate, cmp.Or(c.key, c.certificate))
 	if err != nil {

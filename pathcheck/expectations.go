@@ -70,7 +70,7 @@ func parseQuantity(text string) (quantity, error) {
 	if d, err := time.ParseDuration(number); err == nil && factor == 1 {
 		return quantity{int64(d), true}, nil
 	}
-	return quantity{}, fmt.Errorf("%q is not a number such as 14 or 10Mi, nor a time such as 50ms", text)
+	return quantity{}, fmt.Errorf("%q is neither a number such as 14 or 10Mi nor a time such as 50ms", text)
 }
 
 // judge determines whether the facts in a report meet an expectation.

@@ -57,7 +57,7 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 func TestRunGroups_unfinished(t *testing.T) {
 	k := &run.Known{Plain: &wire.Response{}}
 	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),
-		false: run.NotApplicable("the URL has no TLS")} {
+		false: run.NotApplicable("the URL does not use HTTPS")} {
 		report := &Report{}
 		runGroups(t.Context(), []group{{name: "body", needs: run.Nothing,
 			examine: func(_ context.Context, g *run.Group) error {

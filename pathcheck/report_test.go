@@ -119,13 +119,13 @@ func TestReport_pinned(t *testing.T) {
 }
 
 func TestReport_WriteExpect(t *testing.T) {
-	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL has no TLS"}},
+	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL does not use HTTPS"}},
 		Facts: []fact.Fact{
 			fact.New("client.spoofable", fact.No, "", ""), fact.New("client.address.by", `a "b\c" <d>`, "", ""),
 			fact.New("timeouts.response", ">30s", "", ""),
 			fact.Detail(fact.New("latency.p50", "1ms", "", "")), fact.New("request.host", ">=1", "", ""),
 			fact.New("request.path", "<1Mi", "", "")}}
-	want := `# tls was not tested: the URL has no TLS
+	want := `# tls was not tested: the URL does not use HTTPS
 groups: [client, tls]
 expect:
 - {fact: client.spoofable, value: "no"}

@@ -53,7 +53,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 			if code := finish(report, *verdict, stderr); code != 0 || ctx.Err() == nil || *verdict != "" {
 				return code
 			}
-			err = errors.New("interrupted; the report is not complete")
+			err = errors.New("interrupted; the report is incomplete")
 		}
 	}
 	commandline.Report(stderr, "pathcheck", err)

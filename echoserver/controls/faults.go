@@ -116,7 +116,7 @@ func (c *Controls) checkRequestedFault() error {
 		c.Status = http.StatusServiceUnavailable
 	}
 	if c.requests("percentage") && len(c.requested.names) == 1 {
-		return errors.New("percentage requires another control, such as status=503, to apply to this share of requests")
+		return errors.New("percentage requires another control, such as status=503, which then applies to this share of requests")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (p Policy) checkHeader(h Header) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%.100s cannot be set by a request: allowed headers are Content-Language, Content-Type, Location, Retry-After and "+
+	return fmt.Errorf("%.100s cannot be set by a request: allowed headers are Content-Language, Content-Type, Location, Retry-After, and "+
 		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color, and X-My-Color; %s", h.Name, needsFull)
 }
 

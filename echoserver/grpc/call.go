@@ -147,7 +147,7 @@ func (c *call) releaseMessage() {
 // outOfMemory counts a rejection for lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
 	c.metrics.Rejected(connection.LimitMemory)
-	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
+	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server does not have enough memory for the message"))
 	return c.err
 }
 

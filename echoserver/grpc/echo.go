@@ -63,7 +63,7 @@ func checkStream(request *echov1.ServerStreamRequest) error {
 		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds,
 			controls.MaxDelay.Milliseconds())
 	case int(request.Count)*size > controls.MaxSize: // no overflow, because count is at most maxStreamCount
-		return invalidArgument("count: %d responses of %d bytes exceed %d bytes", request.Count, size, controls.MaxSize)
+		return invalidArgument("count: %d responses of %d bytes exceed the limit of %d bytes", request.Count, size, controls.MaxSize)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func TestCallsWithoutMemory(t *testing.T) {
 		h.budget.Requests.Limit = c.limit
 		counts := countCalls(h)
 		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
-		if status != "8 the server has no memory for the message" ||
+		if status != "8 the server does not have enough memory for the message" ||
 			!slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
 			t.Errorf("%s: the status is %s, the counts are %q", name, status, counts.all())
 		}

@@ -113,9 +113,9 @@ func (m *metrics) startWithZero() {
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
-			Help: "The time at which the served certificate expires, as Unix time."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
+			Help: "The Unix time at which the served certificate expires."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "echo_tls_reload_failures_total",
-			Help: "Failed certificate rotations; the last certificate is kept."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
+			Help: "Failed certificate rotations; the previous certificate remains in use."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
 // expose responds with the metrics in text format. It does not use promhttp, whose compression code would make the program exceed its size

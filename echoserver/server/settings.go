@@ -137,7 +137,7 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 // consistent returns an error if valid settings conflict with each other.
 func (s *Settings) consistent() error {
 	if s.tls.Address == "" && s.tls.ClientCertificate != tlsserver.ClientCertificateNone {
-		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR, such as :8443")
+		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port uses TLS: set ECHO_TLS_ADDR, for example to :8443")
 	}
 	addresses := []struct{ name, address string }{
 		{"ECHO_HTTP_ADDR", s.httpAddress}, {"ECHO_ADMIN_ADDR", s.AdminAddress}, {"ECHO_TLS_ADDR", s.tls.Address}}
@@ -262,7 +262,7 @@ func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
 		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},
 		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt", controls.Into(&s.Folder, parseFolder)},
-		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; only messages contain it", controls.Into(&s.Secret, asIs)},
+		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; used only in messages", controls.Into(&s.Secret, asIs)},
 		{"tls-client-certificate", tlsserver.ClientCertificateNone, "the `MODE` of client certificates: None, Request, or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request, or Require",
 				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},

@@ -112,7 +112,7 @@ func TestSpellings(t *testing.T) {
 
 func TestSettingsThatExcludeEachOther(t *testing.T) {
 	for arguments, want := range map[string]string{
-		"--tls-client-certificate=Require":                 "ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR",
+		"--tls-client-certificate=Require":                 "ECHO_TLS_CLIENT_CERTIFICATE: no port uses TLS: set ECHO_TLS_ADDR",
 		"--http-addr=:9090":                                `ECHO_ADMIN_ADDR: ":9090" uses the same port as ECHO_HTTP_ADDR, ":9090"`,
 		"--http-addr=127.0.0.1:80 --admin-addr=0.0.0.0:80": "ECHO_ADMIN_ADDR: ",
 		"--tls-dir= --tls-addr=:1":                         `--tls-dir: "" is not a directory`,

@@ -85,7 +85,7 @@ func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	}
 	config.VerifyPeerCertificate = func(chain [][]byte, _ [][]*x509.Certificate) error {
 		if len(chain) > maxPeerCertificates {
-			return fmt.Errorf("the client has sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
+			return fmt.Errorf("the client sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
 		}
 		return nil
 	}

@@ -83,7 +83,7 @@ func Pair(certificates, key []byte) (tls.Certificate, error) {
 	}
 	for i, each := range chain {
 		if _, err := tls.X509KeyPair(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: each.Raw}), key); err == nil {
-			return pair, fmt.Errorf("key tls.crt: the certificate for the private key is not the first one, but number %d: put it before its authorities",
+			return pair, fmt.Errorf("key tls.crt: the certificate for the private key is number %d, but must be the first: put it before its authorities",
 				i+1)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *Changes) since(now Offer) []string {
 	var changes []string
 	for kind, found := range now {
 		if was := c.Start[kind].Access; was != found.Access {
-			changes = append(changes, fmt.Sprintf("%s: %s at the start, %s now", kind.GroupKind(), was, found.Access))
+			changes = append(changes, fmt.Sprintf("%s: %s at startup, %s now", kind.GroupKind(), was, found.Access))
 		}
 	}
 	slices.Sort(changes)

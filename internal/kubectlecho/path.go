@@ -16,7 +16,7 @@ func newPath(version string) *cobra.Command {
 		Short: "Examine what the path to an Echo does to requests",
 		Long: `Send requests to a URL that leads to an Echo, and report what an ingress, a gateway, or a proxy in the path does to headers, paths,
 bodies, addresses, TLS, and streams. The command sends no further requests unless the first response proves that an Echo responds.
-It requires no rights on the cluster.
+It requires no cluster permissions.
 The exit code is 0 if all expectations are met, 1 if an expectation is not met or no Echo responds, and 2 for errors.`,
 		Example: `  # Report what the path does
   kubectl echo path https://shop.example.com/

@@ -37,7 +37,7 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 		Short: "Send requests to an Echo, and report which pods respond",
 		Long: `Send requests in turn to the ready pods that an Echo's Service selects, and report which pod responds, with status and
 latency. This is the pod that the response names, or else the pod to which the request was sent. A request fails if it gets no response,
-or a status of 400 or more other than spec.response.statusCode. The first response is printed in shortened form.
+or a status of 400 or more other than spec.response.statusCode. The beginning of the first response is also printed.
 The exit code is 0 if all requests succeed, 1 if a request fails, and 2 for errors.
 
 Each request uses its own port-forward through the API server and the kubelet, and bypasses kube-proxy and NetworkPolicies. If these

@@ -22,7 +22,7 @@ type Checks struct {
 func newChecks() *Checks {
 	return &Checks{
 		count: prometheus.NewDesc(prefix+"checks", "Number of checks of Echoes by result.", []string{"result"}, nil),
-		failed: prometheus.NewDesc(prefix+"check_failed", "1 for a check whose last run failed, for at most 20 checks.",
+		failed: prometheus.NewDesc(prefix+"check_failed", "1 for each check whose last run failed; includes at most 20 checks.",
 			[]string{"echo_namespace", "echo", "check"}, nil),
 		results: map[types.NamespacedName][]v1.EchoCheckStatus{},
 	}

@@ -40,7 +40,7 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 		"the maximum time for reading, a `DURATION` such as 90s; data that was read by then is written")
 	flags.StringVar(&o.metricsAccount, "metrics-account", "",
 		"a service account, as `NAMESPACE/NAME`, that may read the operator's metrics: "+
-			"must-gather requests a token for ten minutes. In a pod, it uses the pod's token; elsewhere, it reads no metrics without this flag")
+			"must-gather requests a token that is valid for ten minutes. In a pod, it uses the pod's token; elsewhere, it reads no metrics without this flag")
 	err := commandline.Parse(flags, usage, version, arguments, out)
 	if err == nil && flags.NArg() > 0 {
 		err = &commandline.UsageError{Usage: usage, Err: fmt.Errorf("unknown argument %q", flags.Arg(0))}

@@ -39,7 +39,7 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 	quick.Timeout = startCheckTimeout
 	reviews, err := authorizationclient.NewForConfig(quick)
 	if err != nil {
-		return nil, fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+		return nil, fmt.Errorf("the cluster configuration cannot be used: %w", err)
 	}
 	return func(ctx context.Context, namespaces []string) (missingRights, error) {
 		missing, failures := make([][]string, len(namespaces)), make([]error, len(namespaces))

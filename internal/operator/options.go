@@ -87,7 +87,7 @@ func (o *Options) settings() []setting {
 		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "",
 			"ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image for Echoes without spec.image; required"},
-		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image for checks; empty for no checks"},
+		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image for checks; if empty, checks are disabled"},
 		{&o.level, logLevelFlag, logLevelVariable, "",
 			fmt.Sprintf("log level: error, info, debug, or a number from 1 (debug) to %d (most verbose)", mostVerbose)},
 	}
@@ -125,7 +125,7 @@ func (o *Options) Complete() error {
 		return errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
 	}
 	if o.checkURLs != checkOwnURLs && o.checkURLs != checkAnyURLs {
-		return fmt.Errorf("CHECK_URLS: %q is not %s or %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
+		return fmt.Errorf("CHECK_URLS: %q is neither %s nor %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
 	}
 	o.Discovery = discovery.DefaultTimes()
 	o.Policy.AnyCheckURL = o.checkURLs == checkAnyURLs

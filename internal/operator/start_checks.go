@@ -36,7 +36,7 @@ func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVer
 	quick.Timeout = startCheckTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(quick)
 	if err != nil {
-		return fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+		return fmt.Errorf("the cluster configuration cannot be used: %w", err)
 	}
 	resources, err := client.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	switch {

@@ -81,7 +81,7 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 		return false, nil
 	}
 	return true,
-		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch them, and check the log for errors",
+		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these kinds, and check the log for errors",
 			fillTimeout, strings.Join(pending, ", "))
 }
 

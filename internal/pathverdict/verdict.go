@@ -86,7 +86,7 @@ func Decode(message string) (Verdict, error) {
 		return v, fmt.Errorf("it has more than %d bytes", maxRead)
 	}
 	if err := json.Unmarshal([]byte(message), &v); err != nil {
-		return v, errors.New("it is not the JSON of a verdict")
+		return v, errors.New("it is not a verdict in JSON")
 	}
 	return v, v.validate()
 }
@@ -103,7 +103,7 @@ func (v Verdict) validate() error {
 		texts = append(texts, each.Want, each.Got)
 	}
 	if slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }) {
-		return errors.New("it has a text that is too long or not printable")
+		return errors.New("it contains text that is too long or not printable")
 	}
 	return v.validateSilence()
 }
@@ -113,7 +113,7 @@ func (v Verdict) validateSilence() error {
 	case v.Silent == "":
 		return nil
 	case !slices.Contains([]Silence{SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Problem == "":
-		return errors.New("it names a silent part of the path that is not valid")
+		return errors.New("it names an invalid silent part of the path")
 	case !address.MatchString(v.Address):
 		return errors.New("it has an address that is not valid")
 	}

@@ -50,6 +50,6 @@ func (c *cluster) createExample(ctx context.Context, example unstructured.Unstru
 	if err := c.Create(ctx, echo, client.FieldValidation("Strict")); err != nil {
 		return "", err
 	}
-	c.logf("example %s is %s", example.GetName(), echo.GetName())
+	c.logf("created example %s as %s", example.GetName(), echo.GetName())
 	return echo.GetName(), nil
 }

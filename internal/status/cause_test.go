@@ -188,16 +188,16 @@ func TestCause(t *testing.T) {
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want: cause{reason: v1.ReasonPodsRejected,
 				problem: whole(`The API server rejects the pods: "violates PodSecurity 'restricted:latest': runAsNonRoot != true". ` +
-					"Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."), lasting: true}},
+					"Change spec.podSecurityContext and spec.securityContext, or relax the namespace's Pod Security Standard."), lasting: true}},
 		"a webhook that is away": {
 			deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
 			want: cause{reason: v1.ReasonPodsRejected,
 				problem: whole(`The API server rejects the pods: "Internal error occurred: failed calling webhook 'w': no endpoints available for ` +
-					`service 'w'". Check that the Service of the webhook is available. Kubernetes retries automatically.`)}},
+					`service 'w'". Check that the webhook's Service is available. Kubernetes retries automatically.`)}},
 		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
 			want: cause{reason: v1.ReasonPodsRejected,
 				problem: whole(`The API server rejects the pods: "error looking up service account ns/default: serviceaccount 'default' not found". ` +
-					"Change the Echo accordingly, or ask an administrator of the cluster.")}},
+					"Change the Echo accordingly, or ask a cluster administrator.")}},
 		"no such ServiceAccount": {
 			deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
 			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true,

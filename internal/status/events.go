@@ -125,7 +125,7 @@ func changed(c Change) []Transition {
 	before, ok := c.Before.(*appsv1.Deployment)
 	if !ok {
 		return []Transition{{Reason: v1.EventDeployed, Action: actionDeploy, Note: fmt.Sprintf(
-			"Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
+			"Created a Deployment with %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
 	}
 	var news []Transition
 	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {

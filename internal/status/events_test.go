@@ -94,7 +94,7 @@ func TestTransitions(t *testing.T) {
 func TestACompanionWithoutItsServiceAccount(t *testing.T) {
 	for words, advice := range map[string]string{
 		`error looking up service account ns/mesh: serviceaccount "mesh" not found`:       adviceOnServiceAccount,
-		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask an administrator of the cluster.",
+		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask a cluster administrator.",
 	} {
 		err := &children.RequestError{Action: children.Applying, Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
 			Err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c", errors.New(words))}

@@ -136,7 +136,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 		degraded: metav1.ConditionTrue, degradedReason: failure.Reason,
 		stalls:  failure.stalls(),
 		problem: problem, attention: problem,
-		rollout: "The latest change is not applied completely.",
+		rollout: "The latest change has not been fully applied.",
 		phase:   v1.PhaseFailed,
 		event:   failure.Reason,
 	}

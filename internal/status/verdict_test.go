@@ -53,7 +53,7 @@ const noPods = "No pods are requested and none are running."
 func TestWhatTheConditionsSay(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
-	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change is not applied completely."
+	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change has not been fully applied."
 	const isPaused, late = "The Echo is paused: changes are not applied.", "There has been no progress for 10 minutes."
 	const resume, look = " Set spec.paused to false to apply them.",
 		" Check the log and the readiness probe of the pods: their container must listen on spec.port."

@@ -54,7 +54,7 @@ func (r *accessReviews) review(ctx context.Context,
 	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
 	if err != nil {
-		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("writing a review of access: %w", err)
+		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("encoding an access review: %w", err)
 	}
 	if cached, found := r.cache.Get(string(text)); found {
 		return cached.(authorizationv1.SubjectAccessReviewStatus), nil

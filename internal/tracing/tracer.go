@@ -46,7 +46,7 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	}
 	exporter, err := otlptracehttp.New(context.Background())
 	if err != nil {
-		return Tracer{}, fmt.Errorf("the exporter of traces: %w", err)
+		return Tracer{}, fmt.Errorf("creating the trace exporter: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
 	return Tracer{tracer: provider.Tracer(serviceName, trace.WithInstrumentationVersion(version)), provider: provider, log: log}, nil

@@ -31,7 +31,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 	cluster.Wrap(func(next http.RoundTripper) http.RoundTripper { return newConnection(next, p.failure) })
 	client, err := dynamic.NewForConfig(cluster)
 	if err != nil {
-		return fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+		return fmt.Errorf("the cluster configuration cannot be used: %w", err)
 	}
 	informer, err := newInformer(client, options, p)
 	if err != nil {

@@ -89,7 +89,7 @@ var _ = Describe("the documentation", func() {
 		createChecked(ctx, reader.Namespace, "web")
 		reader.Replace = []string{"NAME", "web", " -n shop ", " ", "https://shop.example.com/", "http://web/", "client,tls", "client",
 			"[client, tls]", "[client]", "X-Forwarded-For", "..."}
-		reader.Follow(ctx, slices.Concat(step(support.Documented("docs/reference/pathcheck.md", "The log of the last run has the whole report")),
+		reader.Follow(ctx, slices.Concat(step(support.Documented("docs/reference/pathcheck.md", "The log of the last run contains the full report")),
 			support.DocumentedSection("docs/reference/pathcheck.md", "### Pin today's behavior of a path")))
 	}, SpecTimeout(10*time.Minute))
 

@@ -101,7 +101,7 @@ func admissionMessages() []explained {
 		{name: "a policy that denies the Service", objects: policy, denied: "need a label team", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonForbidden,
 			message: "An admission webhook or policy denies the Service explained: .*need a label team.*as the policy requires"},
 		{name: "an unavailable webhook", objects: webhook, denied: "failed calling webhook", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonApplyFailed,
-			message: "The Service explained cannot be applied: .*failed calling webhook 'away.example.com'.*Check that the Service of the webhook is available"},
+			message: "The Service explained cannot be applied: .*failed calling webhook 'away.example.com'.*Check that the webhook's Service is available"},
 		{name: "a Service with IPv6", change: func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
 			condition: v1.ConditionDegraded, reason: v1.ReasonInvalidSpec,
 			message: "The API server rejects the Service explained: .*spec.ipFamilies.*Change or remove spec.service.ipFamilies"},

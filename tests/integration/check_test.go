@@ -98,7 +98,7 @@ var _ = Describe("a check", func() {
 		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		run(ctx, echo, "web-path", "panic: not a verdict")
-		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not the JSON of a verdict.")
+		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not a verdict in JSON.")
 		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElement("CheckUnknown"))
 	})
 
@@ -108,7 +108,7 @@ var _ = Describe("a check", func() {
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks[0].Groups = true, []string{"client"} })
 		run(ctx, echo, "web-path", "panic: not a verdict")
-		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not the JSON of a verdict.")
+		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not a verdict in JSON.")
 	})
 
 	It("reports that its Job has created no pod", func(ctx SpecContext) {

@@ -210,7 +210,7 @@ var _ = Describe("a field of the spec", func() {
 	for _, f := range fields() {
 		entries = append(entries, Entry(f.name, f))
 	}
-	DescribeTable("that is set, changed and unset results in the same children as a new Echo with the same spec",
+	DescribeTable("that is set, changed, and unset results in the same children as a new Echo with the same spec",
 		func(ctx SpecContext, f field) {
 			namespace := newNamespace(ctx)
 			changed := createEcho(ctx, support.Echo(namespace, "changed"))

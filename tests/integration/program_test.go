@@ -88,7 +88,7 @@ var _ = Describe("the program", Ordered, func() {
 			Succeed())
 		Eventually(session.Err).Should(
 			gbytes.Say(
-				`"msg":"Created a Deployment of 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
+				`"msg":"Created a Deployment with 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
 		Expect(apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(outside), &appsv1.Deployment{}))).To(BeTrue())
 
 		session.Terminate()

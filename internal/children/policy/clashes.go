@@ -25,11 +25,11 @@ func portClash(echo *v1.Echo) *children.InvalidSpecError {
 	}
 	switch port := children.HTTPSPort(echo.Spec.TLS); port {
 	case echo.Spec.Port:
-		return &children.InvalidSpecError{Message: fmt.Sprintf("The port spec.tls.port %s, and so is spec.port", isOrDefaults(echo.Spec.TLS.Port, port)),
+		return &children.InvalidSpecError{Message: fmt.Sprintf("The field spec.tls.port %s, the same port as spec.port", isOrDefaults(echo.Spec.TLS.Port, port)),
 			Advice: "Set one of them to another port, because the containers listen on both."}
 	case children.MetricsPort(echo):
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The port spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(echo.Spec.TLS.Port, port)),
+			Message: fmt.Sprintf("The field spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(echo.Spec.TLS.Port, port)),
 			Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
 	}
 	return nil
@@ -41,7 +41,7 @@ func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 		return nil
 	}
 	return &children.InvalidSpecError{
-		Message: fmt.Sprintf("The port spec.tls.servicePort %s, and so is spec.service.port",
+		Message: fmt.Sprintf("The field spec.tls.servicePort %s, the same port as spec.service.port",
 			isOrDefaults(echo.Spec.TLS.ServicePort, echo.Spec.Service.Port)),
 		Advice: "Set one of them to another port, because the Service has both."}
 }

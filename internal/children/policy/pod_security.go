@@ -59,7 +59,7 @@ func (s PodSecurity) Validate(c children.Child) error {
 		return nil
 	}
 	return &children.InvalidSpecError{
-		Message: fmt.Sprintf("The pods violate the Pod Security Standard %s of the operator", s.level), Quote: result.ForbiddenDetail(),
+		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard, %s", s.level), Quote: result.ForbiddenDetail(),
 		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
 }
 

@@ -50,7 +50,7 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 		return nil
 	case check.Address != "":
 		return &children.InvalidSpecError{
-			Message: "The check has the field address, which the operator does not allow", Advice: advice}
+			Message: "The check sets the field address, which the operator does not allow", Advice: advice}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
 		return &children.InvalidSpecError{
 			Message: fmt.Sprintf("The check's url field is %s, but the operator allows only the URLs of the Echo", check.URL), Advice: advice}

@@ -59,7 +59,7 @@ func (p part) check(d bundle.Descriptor) []string {
 	}
 	var problems []string
 	if d.DisplayName == "" || d.Description == "" {
-		problems = append(problems, "it has no name, or no description")
+		problems = append(problems, "it lacks a display name or a description")
 	}
 	for _, x := range d.XDescriptors {
 		if problem := p.checkWidget(x, field); problem != "" {

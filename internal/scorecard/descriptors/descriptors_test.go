@@ -89,7 +89,7 @@ func TestWidgets(t *testing.T) {
 func TestDescriptorsThatSayNothing(t *testing.T) {
 	spec := part{"spec", fields(), specWidgets()}
 	all := []bundle.Descriptor{described("count"), described("count"), {Path: "on"}, described("text"), described("choice"), described("list")}
-	want := []string{"spec.count has two descriptors", "spec.on: it has no name, or no description", "spec.group has no descriptor"}
+	want := []string{"spec.count has two descriptors", "spec.on: it lacks a display name or a description", "spec.group has no descriptor"}
 	if got := spec.problems(all); !slices.Equal(got, want) {
 		t.Errorf("the problems are %q, want %q", got, want)
 	}
@@ -171,14 +171,14 @@ func TestLayout(t *testing.T) {
 			described("group.list[0].value"), described("group.a"), described("policy")}},
 		"a field without its group": {all: []bundle.Descriptor{described("group.a")},
 			want: []string{
-				"spec.group.a: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+				"spec.group.a: it does not follow the descriptor of the field that contains it: the console shows fields in the order of the descriptors"}},
 		"a field apart from its group": {all: []bundle.Descriptor{described("group"), described("text"), described("group.a")},
 			want: []string{
-				"spec.group.a: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+				"spec.group.a: it does not follow the descriptor of the field that contains it: the console shows fields in the order of the descriptors"}},
 		"an item apart from its list": {all: []bundle.Descriptor{described("group"), described("group.list"), described("group.a"),
 			described("group.list[0].name")},
 			want: []string{
-				"spec.group.list[0].name: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+				"spec.group.list[0].name: it does not follow the descriptor of the field that contains it: the console shows fields in the order of the descriptors"}},
 		"a list without items": {all: []bundle.Descriptor{described("group"), described("group.list")},
 			want: []string{"spec.group.list: its items have no descriptors: the console does not show them on the page of an object"}},
 		"a hidden list": {all: []bundle.Descriptor{described("group"), described("group.list", console+"hidden")}},

@@ -16,7 +16,7 @@ func (p part) layout(all []bundle.Descriptor) []string {
 	for i, d := range all {
 		report := func(problem string) { problems = append(problems, fmt.Sprintf("%s.%s: %s", p.name, d.Path, problem)) }
 		if parent := parentOf(d.Path); parent != "" && (i == 0 || !isIn(all[i-1].Path, parent)) {
-			report("it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors")
+			report("it does not follow the descriptor of the field that contains it: the console shows fields in the order of the descriptors")
 		}
 		if first, _ := utf8.DecodeRuneInString(d.Description); unicode.IsLower(first) {
 			report("its description does not begin with a capital letter")

@@ -44,20 +44,20 @@ func Scheduling(message string) string {
 // pods.
 func Creation(message string) string {
 	return first(message, []rule{
-		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."},
+		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the namespace's Pod Security Standard."},
 		{"security context constraint", "Allow the ServiceAccount to use a suitable SecurityContextConstraints, or change spec.securityContext."},
 		{"per Container", limitRange}, {"per Pod", limitRange},
 		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
 		{webhookFailed, webhookAdvice + "Kubernetes retries automatically."},
 		{"status unknown for quota", "Wait until Kubernetes has computed the quota's usage. It retries automatically."},
 		{"denied", policy},
-	}, "Change the Echo accordingly, or ask an administrator of the cluster.")
+	}, "Change the Echo accordingly, or ask a cluster administrator.")
 }
 
 const (
 	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice is the beginning of the advice for
 	// it.
-	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
+	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the webhook's Service is available. "
 	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources to fit the namespace's LimitRange."
 	// policy is the advice for a denial by a webhook or a policy.

@@ -44,8 +44,8 @@ func Quota(words, object string) message.Problem {
 		return unsetProblem(name, unset, subject)
 	}
 	if strings.HasPrefix(words, quotaInsufficient) {
-		return message.Problem{Text: "no resource quota of the namespace allows " + subject, Quote: words,
-			Advice: "Create a ResourceQuota that does, or ask an administrator of the cluster."}
+		return message.Problem{Text: "no resource quota in the namespace allows " + subject, Quote: words,
+			Advice: "Create a ResourceQuota that does, or ask a cluster administrator."}
 	}
 	return message.Problem{}
 }

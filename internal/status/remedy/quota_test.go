@@ -57,7 +57,7 @@ func TestQuota_advice(t *testing.T) {
 		"exceeded quota: q, requested: limits.cpu=1,pods=1, used: limits.cpu=2,pods=2, limited: limits.cpu=2,pods=2": "Raise it, or lower spec.replicas or spec.resources.",
 		"failed quota: q: must specify limits.cpu for: echo":                                                         "Set spec.resources.limits.cpu in the Echo, or a default in a LimitRange.",
 		"failed quota: q: must specify cpu for: a,b; limits.memory for: b":                                           "Set spec.resources.requests.cpu and spec.resources.limits.memory in the Echo, or a default in a LimitRange.",
-		"insufficient quota to match these scopes: [{PriorityClass In [high]}]":                                      "Create a ResourceQuota that does, or ask an administrator of the cluster.",
+		"insufficient quota to match these scopes: [{PriorityClass In [high]}]":                                      "Create a ResourceQuota that does, or ask a cluster administrator.",
 		"status unknown for quota: q, resources: pods":                                                               "",
 		`violates PodSecurity "restricted:latest": the annotation is "exceeded quota: q"`:                            "",
 	} {

@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 				Advice: "Ask an administrator to restore the roles of the operator."}},
 		"a webhook that is down": {failed("Ingress", apierrors.NewInternalError(errors.New(`failed calling webhook "w": refused`))),
 			message.Problem{Text: "the Ingress x cannot be applied", Quote: `Internal error occurred: failed calling webhook "w": refused`,
-				Advice: "Check that the Service of the webhook is available. The operator retries automatically."}},
+				Advice: "Check that the webhook's Service is available. The operator retries automatically."}},
 		"no connection": {failed("Ingress", errors.New("connection refused")),
 			message.Problem{Text: "the Ingress x cannot be applied", Quote: "connection refused", Advice: retried}},
 		"no request for a child": {errors.New("listing the pods: connection refused"),

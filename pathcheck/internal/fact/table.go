@@ -25,8 +25,8 @@ func requestFacts() []Definition {
 		{"request.methodOther", "whether common methods, and other methods such as TRACE or the WebDAV methods, arrive"},
 		{"request.version", "the HTTP version in which an HTTP/1.1 request arrives; HTTP/1.0 has no chunks and no WebSockets"},
 		{"request.http2", "the HTTP version in which an HTTP/2 request arrives, or no if the first proxy does not accept HTTP/2"},
-		{"request.path.prefix", "whether the URL's path arrives before the request's path"},
-		{"request.path.encodedSlash", "whether an escaped slash stays in its segment; names of branches and images can contain one"},
+		{"request.path.prefix", "whether the URL's path arrives as the beginning of the request's path"},
+		{"request.path.encodedSlash", "whether an escaped slash stays in its segment; the names of branches and images can contain one"},
 		{"request.path.encoding", "whether characters stay escaped, and letters keep their case"},
 		{"request.path.dots", "whether dot segments arrive; a proxy that routes by path must resolve them as the application does"},
 		{"request.path.encodedDots", "whether dot segments arrive; a proxy that routes by path must resolve them as the application does"},
@@ -35,7 +35,7 @@ func requestFacts() []Definition {
 		{"request.path.parameters", "whether double slashes and parameters such as ;v=1 arrive"},
 		{"request.query", "whether the query keeps its order, duplicates, and escapes"},
 		{"request.host", "whether the URL's host arrives in Host; otherwise, X-Forwarded-Host may contain it"},
-		{"request.trailers", "whether a field after the body arrives"},
+		{"request.trailers", "whether a trailer (a field after the body) arrives"},
 	}
 }
 
@@ -60,7 +60,7 @@ func headerFacts() []Definition {
 
 func clientFacts() []Definition {
 	return []Definition{
-		{"client.address", "whether the client's address arrives, is replaced (by a NAT, a node, or a load balancer), or is lost"},
+		{"client.address", "whether the client's address arrives, is replaced (by NAT, a node, or a load balancer), or is lost"},
 		{"client.address.by", "the source of the address: a header, or the connection"},
 		{"client.proto", "whether a header reports this part of the URL, which applications use for links and cookies"},
 		{"client.proto.by", "the header that reports the scheme"},
@@ -104,12 +104,12 @@ func spoofingFacts() (all []Definition) {
 
 func tlsFacts() []Definition {
 	return []Definition{
-		{"tls.termination", "where TLS is terminated: at a proxy, at the Echo, or at both, with another connection between them"},
+		{"tls.termination", "where TLS is terminated: at a proxy, at the Echo, or at both, with a second TLS connection between them"},
 		{"tls.version", "the version that the server chooses"},
 		{"tls.minVersion", "the oldest version that the server accepts; versions before 1.2 are not safe"},
 		{"tls.cipher", "the cipher suite that the server chooses, which also depends on the client's machine"},
 		{"tls.alpn", "the protocol that the server chooses; without h2, browsers use HTTP/1.1, and gRPC fails"},
-		{"tls.trust", "whether clients trust the certificate, according to the authorities that browsers trust and those in --ca-file"},
+		{"tls.trust", "whether clients trust the certificate, based on the authorities that browsers trust and those in --ca-file"},
 		{"tls.name", "whether the certificate is for the URL's host"},
 		{"tls.chain", "how many certificates the server sends; some clients distrust a chain without the intermediate certificates"},
 		{"tls.daysLeft", "how many more days the certificate is valid"},
@@ -123,7 +123,7 @@ func bodyFacts() []Definition {
 		{"body.chunked", "whether a body that is sent in chunks, without Content-Length, arrives"},
 		{"body.request", "streamed if a request arrives while its body is being sent, buffered if a proxy waits for the whole body"},
 		{"body.expect", "who responds to Expect: 100-continue: the Echo, a proxy, or no one, in which case clients wait a second"},
-		{"body.range", "who serves ranges of a response: the Echo, a proxy from a whole response, or no one"},
+		{"body.range", "who serves ranges of a response: the Echo, a proxy that received the whole response, or no one"},
 	}
 }
 
@@ -131,9 +131,9 @@ func responseFacts() []Definition {
 	return []Definition{
 		{"response.stream", "streamed if parts of a response arrive as they are sent, buffered if a proxy delays them"},
 		{"response.status", "whether errors arrive as sent, or a proxy replaces them with its own pages"},
-		{"response.headers.added", "which headers proxies add, remove, or change; spec.response.headers counts as added"},
-		{"response.headers.removed", "which headers proxies add, remove, or change; spec.response.headers counts as added"},
-		{"response.headers.changed", "which headers proxies add, remove, or change; spec.response.headers counts as added"},
+		{"response.headers.added", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
+		{"response.headers.removed", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
+		{"response.headers.changed", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
 		{"response.compression", "whether a proxy compresses responses; the Echo never does"},
 		{"response.cached", "whether a proxy responds from a cache, which an Echo forbids by default"},
 		{"response.earlyHints", "whether a response with status 103 arrives before the final one"},
@@ -149,17 +149,17 @@ func otherFacts() []Definition {
 		{"websocket.http2", "whether the path announces WebSockets over HTTP/2, and forwards them"},
 		{"grpc.unary", "whether calls receive responses with trailers"},
 		{"grpc.stream", "whether the messages of a stream arrive as they are sent"},
-		{"retries.get", "how many times a proxy repeats a request after a response with 503"},
-		{"retries.post", "how many times a proxy repeats a request after a response with 503"},
-		{"retries.reset", "how many times a proxy repeats a request after a reset; only with the group outlierDetection"},
+		{"retries.get", "how many times a proxy retries a request after a 503 response"},
+		{"retries.post", "how many times a proxy retries a request after a 503 response"},
+		{"retries.reset", "how many times a proxy retries a request after a connection reset; only with the group outlierDetection"},
 		{"loadBalancing.pods", "how many pods respond"},
 		{"loadBalancing.affinity", "whether all requests from a client reach the same pod"},
 		{"loadBalancing.keepAlive", "whether a proxy keeps the client's connection open"},
-		{"loadBalancing.upstream", "whether requests from different connections share one connection to the pods, which prevents balancing"},
+		{"loadBalancing.upstream", "whether requests from different connections share one connection to the pods, which prevents load balancing"},
 		{"latency.p50", "the median and the slowest of 20 responses"},
 		{"latency.p99", "the median and the slowest of 20 responses"},
-		{"latency.direct.p50", "the median and the slowest of 20 responses through --direct"},
-		{"latency.direct.p99", "the median and the slowest of 20 responses through --direct"},
+		{"latency.direct.p50", "the median and the slowest of 20 responses from the --direct URL"},
+		{"latency.direct.p99", "the median and the slowest of 20 responses from the --direct URL"},
 		{"timeouts.response", "how long a proxy waits for a response"},
 		{"outlierDetection", "whether a proxy stops using pods that respond with 503 or reset connections"},
 	}

@@ -110,7 +110,7 @@ func climb(ctx context.Context, g *run.Group, l ladder) error {
 func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
 	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {
-		received = l.text(largest) + "; more is refused: " + refusal
+		received = l.text(largest) + "; anything larger is refused: " + refusal
 	}
 	return []fact.Fact{
 		fact.New(l.fact, l.text(largest), sent, received),

@@ -23,7 +23,7 @@ const (
 
 func ExamineGRPC(ctx context.Context, g *run.Group) error {
 	if g.Base != "" {
-		return run.NotApplicable("the URL has a path, but gRPC calls have no path prefix and could reach another server")
+		return run.NotApplicable("the URL has a path, but gRPC calls cannot have a path prefix, so they could reach another server")
 	}
 	a, err := g.DoHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
 	if ended := run.Over(ctx, err); ended != nil {

@@ -18,7 +18,7 @@ import (
 // ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS is terminated.
 func ExamineTLS(ctx context.Context, g *run.Group) error {
 	if g.Scheme != "https" {
-		return run.NotApplicable("the URL has no TLS")
+		return run.NotApplicable("the URL does not use HTTPS")
 	}
 	roots, err := wire.Roots(g.CA)
 	if err != nil {
