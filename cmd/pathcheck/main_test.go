@@ -26,7 +26,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"--groups=a http://a":                `unknown group "a": the groups are request, client, tls`,
 		"--name=web http://a":                `--name: "web" is not NAMESPACE/NAME`,
 		"--expect=a http://a":                "is not an expectation such as client.address=kept",
-		"--deadline=0s http://a":             "--deadline: 0s is must be longer than 0s",
+		"--deadline=0s http://a":             "--deadline: 0s must be longer than 0s",
 		"--source=x http://a":                "--source: ",
 		"--ca-file=/nowhere http://a":        "--ca-file: open /nowhere",
 		"--ca-file=main.go http://127.0.0.1": "--ca-file: main.go: it contains no PEM certificate",

@@ -49,7 +49,7 @@ func TestSettings_pair(t *testing.T) {
 			"key ca.crt: 1 of its 2 blocks are not PEM: each -----BEGIN and -----END line must be complete and not indented"},
 		"the authority first": {echotest.SecretKeys(echotest.Issued{Certificate: a.PEM + first.Certificate, Key: first.Key}, ""),
 			ClientCertificateNone,
-			"key tls.crt: the certificate for the private key is not the first one, but number 2: put it before its authorities"},
+			"key tls.crt: the certificate for the private key is number 2, but must be the first: put it before its authorities"},
 		"a bad authority that no one reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
 		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
 			"key tls.crt is missing"},

@@ -55,7 +55,7 @@ func TestPair(t *testing.T) {
 			byteOrderMark + leaf.Key, ""},
 		"both in both files": {leaf.Certificate + leaf.Key, leaf.Certificate + leaf.Key, ""},
 		"the authority first": {authority.PEM + leaf.Certificate, leaf.Key,
-			"key tls.crt: the certificate for the private key is not the first one, but number 2"},
+			"key tls.crt: the certificate for the private key is number 2, but must be the first"},
 		"another certificate's key": {leaf.Certificate + authority.PEM, other.Key, "keys tls.crt and tls.key do not match"},
 		"a truncated chain":         {leaf.Certificate + authority.PEM[:200], leaf.Key, "key tls.crt: 1 of its 2 blocks are not PEM"},
 		"a damaged chain": {leaf.Certificate + strings.Replace(authority.PEM, "MII", "AAA", 1), leaf.Key,

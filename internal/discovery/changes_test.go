@@ -38,26 +38,26 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 		changes   string
 	}{
 		"nothing changes":                        {NotServed, "nnnnnn", 0, false, -1, ""},
-		"a kind appears":                         {NotServed, "nsssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
-		"a kind appears, in an odd minute":       {NotServed, "ssssss", 0, false, 1, "Route.example.com: not served at the start, usable now"},
-		"a kind appears, and this is the leader": {NotServed, "nsssss", 0, true, 4, "Route.example.com: not served at the start, usable now"},
-		"the same, in an even minute":            {NotServed, "ssssss", 0, true, 2, "Route.example.com: not served at the start, usable now"},
-		"a kind vanishes":                        {Usable, "snnnnn", 0, false, 3, "Route.example.com: usable at the start, not served now"},
-		"a right is granted":                     {Forbidden, "fsssss", 0, false, 3, "Route.example.com: forbidden at the start, usable now"},
-		"a right is lost":                        {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at the start, forbidden now"},
+		"a kind appears":                         {NotServed, "nsssss", 0, false, 3, "Route.example.com: not served at startup, usable now"},
+		"a kind appears, in an odd minute":       {NotServed, "ssssss", 0, false, 1, "Route.example.com: not served at startup, usable now"},
+		"a kind appears, and this is the leader": {NotServed, "nsssss", 0, true, 4, "Route.example.com: not served at startup, usable now"},
+		"the same, in an even minute":            {NotServed, "ssssss", 0, true, 2, "Route.example.com: not served at startup, usable now"},
+		"a kind vanishes":                        {Usable, "snnnnn", 0, false, 3, "Route.example.com: usable at startup, not served now"},
+		"a right is granted":                     {Forbidden, "fsssss", 0, false, 3, "Route.example.com: forbidden at startup, usable now"},
+		"a right is lost":                        {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at startup, forbidden now"},
 		"a kind appears without the right": {NotServed, "nfffff", 0, false, 3,
-			"Route.example.com: not served at the start, forbidden now"},
-		"an unknown kind becomes known":        {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
+			"Route.example.com: not served at startup, forbidden now"},
+		"an unknown kind becomes known":        {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at startup, not served now"},
 		"once is not enough":                   {NotServed, "snsnsn", 0, false, -1, ""},
 		"twice is not enough for the leader":   {NotServed, "ssnssn", 0, true, -1, ""},
 		"a failed response restarts the count": {NotServed, "s!s!s!", 0, false, -1, ""},
 		"a minute without a query restarts it": {NotServed, "s-s-s-", 0, false, -1, ""},
 		"another change restarts it":           {NotServed, "sfsfsf", 0, false, -1, ""},
 		"failures alone":                       {NotServed, "!!!!!!", 0, false, -1, ""},
-		"a kind appears after a failure":       {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"a kind appears after a failure":       {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at startup, usable now"},
 		"a kind appears soon after the start": {NotServed, "ssssssss", 6, false, 7,
-			"Route.example.com: not served at the start, usable now"},
-		"the same, and this is the leader": {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
+			"Route.example.com: not served at startup, usable now"},
+		"the same, and this is the leader": {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at startup, usable now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -80,7 +80,7 @@ func TestAllChangesAreNamed(t *testing.T) {
 	changes := Changes{Times: DefaultTimes(), Start: Offer{route(): {Access: Usable}}}
 	now := Offer{route(): {Access: NotServed}, gate(): {Access: Usable}}
 	changes.Start[gate()] = Finding{Access: Forbidden}
-	want := []string{"Gate.example.com: forbidden at the start, usable now", "Route.example.com: usable at the start, not served now"}
+	want := []string{"Gate.example.com: forbidden at startup, usable now", "Route.example.com: usable at startup, not served now"}
 	NewWithT(t).Expect(changes.since(now)).To(HaveExactElements(want))
 }
 

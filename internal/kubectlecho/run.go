@@ -35,7 +35,7 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 		Use:         "kubectl-echo",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		Long: "See what is wrong with Echoes, send requests to them, and examine the path to them, with the kubeconfig and the " +
-			"rights that kubectl uses.",
+			"permissions that kubectl uses.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -93,7 +93,7 @@ func TestHelp(t *testing.T) {
 		"--help":        {"kubectl echo [command]"},
 		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
 		"test --help":   {"kubectl echo test NAME [flags]", "bypasses kube-proxy and NetworkPolicies", "--requests", "--path", "--tls"},
-		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no rights on the cluster", "--groups", "-H, --header"},
+		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no cluster permissions", "--groups", "-H, --header"},
 		"--version":     {"kubectl-echo dev (go1."},
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)

@@ -45,7 +45,7 @@ func spellings() map[string]struct {
 			{text: `"a"`, refused: "not a valid namespace name"}}},
 		"max-replicas":            {"7", []spelling{{text: "+7", same: "7"}, {text: "007", same: "7"}, {text: "7.0", refused: "a whole number from 1"}}},
 		"pod-security":            {"restricted", []spelling{{text: "Restricted", refused: "is not privileged, baseline, or restricted"}}},
-		"check-urls":              {"any", []spelling{{text: "Any", refused: "is not own or any"}}},
+		"check-urls":              {"any", []spelling{{text: "Any", refused: "is neither own nor any"}}},
 		"cluster-service-version": {"echo-operator.v1", nil},
 		"echo-server-image":       {"example.com/echo:1", image},
 		"pathcheck-image":         {"example.com/echo:1", image},

@@ -33,10 +33,10 @@ func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 // TestDecodeRefuses decodes messages that pods other than a check's pod could write.
 func TestDecodeRefuses(t *testing.T) {
 	for message, want := range map[string]string{
-		"":                        "not the JSON",
-		"panic: out of memory":    "not the JSON",
-		`[]`:                      "not the JSON",
-		`{"facts":{"a":"b"}}`:     "not the JSON",
+		"":                        "not a verdict in JSON",
+		"panic: out of memory":    "not a verdict in JSON",
+		`[]`:                      "not a verdict in JSON",
+		`{"facts":{"a":"b"}}`:     "not a verdict in JSON",
 		strings.Repeat("x", 5000): "more than 4096 bytes",
 		`{}`:                      "no facts",
 		`{"facts":-1}`:            "no facts",

@@ -109,7 +109,7 @@ func remedyOtherCases() map[string]troubled {
 			err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
 		"a quota of objects": {reason: v1.ReasonQuotaExceeded, err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q"))),
 			advice: "Raise it, or delete"},
-		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: requestFailed(errors.New(`failed calling webhook "w"`)), advice: "Service of the webhook"},
+		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: requestFailed(errors.New(`failed calling webhook "w"`)), advice: "webhook's Service"},
 		"no Gateway": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now), Gateways: routing.Gateways{}},
 			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
 		"a route that is refused": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now, metav1.Condition{

@@ -101,5 +101,5 @@ func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
 
 func TestRunNeedsAConfigurationThatCanBeUsed(t *testing.T) {
 	err := Run(t.Context(), &rest.Config{Host: "http://a b"}, Options{kind: kinds()[0]}, io.Discard, io.Discard)
-	NewWithT(t).Expect(err).To(MatchError(HavePrefix("the configuration of the cluster cannot be used: ")))
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix("the cluster configuration cannot be used: ")))
 }

@@ -42,7 +42,7 @@ var _ = Describe("the documentation", func() {
 		forward := step(support.Documented("docs/how-to/expose.md", "## From your machine, for a moment"))
 		reader.Follow(ctx, slices.Concat(forward, step("curl -sf localhost:8080/\n"),
 			step(support.Documented("docs/how-to/expose.md", "## Use its URL"))))
-		reader.Follow(ctx, step(support.Documented("docs/how-to/coming-from-another-echo-server.md", "In Kubernetes, with the operator")))
+		reader.Follow(ctx, step(support.Documented("docs/how-to/coming-from-another-echo-server.md", "In a cluster that runs the operator")))
 		reader.Replace = []string{"https://grpc.example.com/", "http://localhost:8080/"}
 		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/grpc.md", "## Call an Echo")),
 			step(support.Documented("docs/how-to/grpc.md", "## See what the proxy does"))))

@@ -35,7 +35,7 @@ var _ = Describe("an Echo", func() {
 		edit(ctx, echo, func(e *v1.Echo) {
 			e.Spec.SecurityContext, e.Spec.Service.Port = &corev1.SecurityContext{Privileged: new(true)}, 81
 		})
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("Standard baseline of the operator"), ContainSubstring("POD_SECURITY"),
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("operator's Pod Security Standard, baseline"), ContainSubstring("POD_SECURITY"),
 			ContainSubstring("privileged (container 'echo' must not set securityContext.privileged=true)")))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Generation).To(Equal(before.Generation))
@@ -57,9 +57,9 @@ var _ = Describe("an Echo", func() {
 			gateway *v1.EchoGateway
 			message string
 		}{
-			{&v1.EchoTLS{SecretName: "a", Port: 8080}, 80, nil, "spec.tls.port is 8080, and so is spec.port."},
+			{&v1.EchoTLS{SecretName: "a", Port: 8080}, 80, nil, "spec.tls.port is 8080, the same port as spec.port."},
 			{&v1.EchoTLS{SecretName: "a", Port: 9090}, 80, nil, "spec.tls.port is 9090, which is the metrics port of the echo server."},
-			{&v1.EchoTLS{SecretName: "a"}, 443, nil, "spec.tls.servicePort is 443 by default, and so is spec.service.port."},
+			{&v1.EchoTLS{SecretName: "a"}, 443, nil, "spec.tls.servicePort is 443 by default, the same port as spec.service.port."},
 			{nil, 80, gateway("*.example.com", "g.example.com"), "g.example.com in spec.gateway.grpc.hostnames overlaps *.example.com"},
 			{nil, 80, &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
 				BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}}, "Set spec.tls.secretName, or remove"},

@@ -77,7 +77,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, level, err)
 			}
 			if err != nil && (!errors.As(err, new(*children.InvalidSpecError)) || !strings.Contains(err.Error(), c.says) ||
-				!strings.Contains(err.Error(), "Standard "+level) || !strings.Contains(err.Error(), "POD_SECURITY")) {
+				!strings.Contains(err.Error(), "Standard, "+level) || !strings.Contains(err.Error(), "POD_SECURITY")) {
 				t.Errorf("%s, %s: the error does not say what to change: %v", name, level, err)
 			}
 			plan, planErr := (&echopod.CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig,
