@@ -175,7 +175,7 @@ verify: generate manifests bundle catalog surface ## Fail if a generated file is
 	@go run -trimpath ./tests/commands
 
 .PHONY: kube-score
-kube-score: ## Fail if kube-score has a remark on the manifests, the chart, or the objects of an Echo that docs/explanation/security.md does not answer.
+kube-score: ## Fail if kube-score has a finding about the manifests, the chart, or the objects of an Echo that docs/explanation/security.md does not address.
 	@program=$(call tool,kube-score)/kube-score; cd tests/packaging && KUBE_SCORE="$$program" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
 
 .PHONY: vulncheck

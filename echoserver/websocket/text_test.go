@@ -8,7 +8,7 @@ import (
 // TestUTF8Stream splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
 // valid UTF-8.
 func TestUTF8Stream(t *testing.T) {
-	// valid texts with characters of each encoded length, and then invalid texts
+	// valid strings with characters of each encoded length, and then invalid strings
 	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",
 		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
 		"\xf8\x88\x80\x80\x80", "\xff", "\xce", "ok\xe1\xbd", "\xf0\x9f\x98"} {

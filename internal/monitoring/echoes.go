@@ -69,7 +69,7 @@ func newEchoes(now func() time.Time) *Echoes {
 			named: describe("echo_not_ready_since_timestamp_seconds",
 				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
 			oldest: describe("oldest_echo_not_ready_seconds",
-				"Longest time, in seconds, for which any Echo has not been ready; 0 if all are ready."),
+				"Longest time, in seconds, that any Echo has been unready; 0 if all are ready."),
 			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
 			ready:      describe("replicas_ready", "Number of ready echo servers of all Echoes."),
 			companions: describe("companions", "Number of companions of all Echoes."),

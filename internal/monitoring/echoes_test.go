@@ -91,7 +91,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 	}
 	NewWithT(t).Expect(testutil.CollectAndCount(e, prefix+"echo_not_ready_since_timestamp_seconds")).To(Equal(maxNamed))
 	wantMetrics(t, e, "oldest_echo_not_ready_seconds", `
-		# HELP echo_operator_oldest_echo_not_ready_seconds Longest time, in seconds, for which any Echo has not been ready; 0 if all are ready.
+		# HELP echo_operator_oldest_echo_not_ready_seconds Longest time, in seconds, that any Echo has been unready; 0 if all are ready.
 		# TYPE echo_operator_oldest_echo_not_ready_seconds gauge
 		echo_operator_oldest_echo_not_ready_seconds 1039
 	`)

@@ -39,7 +39,7 @@ const (
 	mostLookups = 100
 )
 
-// gather reads all data. It reads the Echoes first, because it removes their secrets from all texts.
+// gather reads all data. It reads the Echoes first, because it removes their secrets from all strings.
 func (g *gatherer) gather(ctx context.Context) {
 	for _, step := range []struct {
 		name string

@@ -16,7 +16,7 @@ import (
 const (
 	// redacted replaces omitted values.
 	redacted = "<redacted>"
-	// leastSecret is the minimum length of a secret that is replaced in texts. Shorter values, such as true and 8080, are too common.
+	// leastSecret is the minimum length of a secret that is replaced in strings. Shorter values, such as true and 8080, are too common.
 	leastSecret = 6
 )
 
@@ -31,7 +31,7 @@ type redactor struct {
 	// added since its last use.
 	secrets map[string]bool
 	texts   *strings.Replacer
-	// learning is true while secrets are being collected. Nothing is written during this time, so no texts need to be redacted.
+	// learning is true while secrets are being collected. Nothing is written during this time, so no strings need to be redacted.
 	learning bool
 }
 
@@ -115,7 +115,7 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret redacts a value, and records it so that it is also redacted in all texts. If the value is a map, the names of its fields are kept.
+// secret redacts a value, and records it so that it is also redacted in all strings. If the value is a map, the names of its fields are kept.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:

@@ -150,7 +150,7 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 	}
 }
 
-// TestEachSecretOfAnEchoIsLeftOutOfTexts checks texts that quote a field, such as errors.
+// TestEachSecretOfAnEchoIsLeftOutOfTexts checks strings that quote a field, such as errors.
 func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 	for _, spec := range []string{
 		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,

@@ -17,7 +17,7 @@ const (
 	maxSize = 4000
 	// maxRead is the maximum size of a termination message that Decode reads, in bytes.
 	maxRead = 4096
-	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other texts.
+	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other strings.
 	MaxName, MaxValue, MaxText = 64, 32, 200
 )
 
@@ -75,7 +75,7 @@ func (v Verdict) Encode() []byte {
 var (
 	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
 	printable  = regexp.MustCompile(`^[ -~]*$`)
-	// address matches texts without spaces or quotation marks, so that an address cannot look like a sentence in a message.
+	// address matches strings without spaces or quotation marks, so that an address cannot be mistaken for a sentence in a message.
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
 

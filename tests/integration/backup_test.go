@@ -47,7 +47,7 @@ var _ = Describe("a backup of Echoes", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createSaved creates the Echoes to save: a ready Echo, an Echo that is being deleted, an Echo with unusual names and texts, and one Echo
+// createSaved creates the Echoes to save: a ready Echo, an Echo that is being deleted, an Echo with unusual names and strings, and one Echo
 // for each field of the spec.
 func createSaved(ctx context.Context, namespace string) {
 	GinkgoHelper()

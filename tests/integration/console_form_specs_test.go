@@ -131,7 +131,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 	)
 })
 
-// drawExposed draws a spec that often has a NetworkPolicy, and that disables no object through which clients reach the echo servers.
+// drawExposed draws a spec that often has a NetworkPolicy and never disables an object through which clients reach the echo servers.
 func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	spec := specs.Draw(t, schema, 5)
 	if policy := schema.Properties["networkPolicy"]; rapid.Bool().Draw(t, "policy") {

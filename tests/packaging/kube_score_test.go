@@ -16,8 +16,8 @@ import (
 
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
-// TestKubeScore compares kube-score's remarks on the manifests and on an Echo's objects with the remarks that docs/explanation/security.md
-// answers. Each remark must have an answer, and each answer a remark.
+// TestKubeScore compares kube-score's findings on the manifests and on an Echo's objects with the findings that docs/explanation/security.md
+// answers. Each finding must have an answer, and each answer a finding.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")
@@ -32,40 +32,40 @@ func TestKubeScore(t *testing.T) {
 		"chart with its policy": {"operator", manifestsOf(t, installed(t, "networkPolicy.enabled=true")), []string{noNetworkPolicy}},
 		"Echo with its pods":    {"Echoes", children(t, "minimal", "check", "companion"), nil},
 	} {
-		want := slices.DeleteFunc(slices.Clone(answered[c.subject]), func(remark string) bool { return slices.Contains(c.met, remark) })
-		if got := remarks(t, c.manifests); !slices.Equal(got, want) {
-			t.Errorf("%s: kube-score remarks\n%s\nbut docs/explanation/security.md answers\n%s", name, strings.Join(got, "\n"),
+		want := slices.DeleteFunc(slices.Clone(answered[c.subject]), func(finding string) bool { return slices.Contains(c.met, finding) })
+		if got := findings(t, c.manifests); !slices.Equal(got, want) {
+			t.Errorf("%s: kube-score reports\n%s\nbut docs/explanation/security.md answers\n%s", name, strings.Join(got, "\n"),
 				strings.Join(want, "\n"))
 		}
 	}
 }
 
-// answers returns the remarks in the table in docs/explanation/security.md, by subject.
+// answers returns the findings in the table in docs/explanation/security.md, by subject.
 func answers(t *testing.T) map[string][]string {
 	t.Helper()
-	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Remarks of kube-score\n")
+	_, section, _ := strings.Cut(text(t, "docs/explanation/security.md"), "\n## Findings of kube-score\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	answered := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(section, -1) {
-		for _, remark := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+		for _, finding := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
 			for subject := range strings.SplitSeq(row[2], ", ") {
-				answered[subject] = append(answered[subject], remark[1])
+				answered[subject] = append(answered[subject], finding[1])
 			}
 		}
 	}
-	for _, remarks := range answered {
-		slices.Sort(remarks)
+	for _, findings := range answered {
+		slices.Sort(findings)
 	}
 	return answered
 }
 
-// remarks returns kube-score's remarks on manifests, without duplicates.
-func remarks(t *testing.T, manifests string) []string {
+// findings returns kube-score's findings on manifests, without duplicates.
+func findings(t *testing.T, manifests string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Getenv("KUBE_SCORE"), "score", "--output-format=json", "--kubernetes-version=v1.30", "-")
 	command.Stdin = strings.NewReader(manifests)
 	output, err := command.Output()
-	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // exit code 1 means remarks
+	if failed := new(exec.ExitError); err != nil && (!errors.As(err, &failed) || failed.ExitCode() != 1) { // exit code 1 means findings
 		t.Fatal(err)
 	}
 	var objects []struct {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxValue is the maximum length of a fact's value, and MaxText is the maximum length of its other texts, in bytes.
+	// MaxValue is the maximum length of a fact's value, and MaxText is the maximum length of its other strings, in bytes.
 	MaxValue, MaxText = pathverdict.MaxValue, 500
 )
 
@@ -30,7 +30,7 @@ type Fact struct {
 	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
 }
 
-// New returns a fact from the table. It truncates the texts and makes them printable, because they contain data from a server.
+// New returns a fact from the table. It truncates the strings and makes them printable, because they contain data from a server.
 func New(name, value, sent, received string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > MaxValue {

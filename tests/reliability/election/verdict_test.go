@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 	unanswered.answered, refused.code = 0, 409
 	for name, c := range map[string]struct {
 		log  []request
-		want []string // texts that the violations must contain
+		want []string // strings that the violations must contain
 	}{
 		"in time":                        {[]request{renewal(1, 1), work(1, 14)}, nil},
 		"too late":                       {[]request{renewal(1, 1), work(1, 15)}, []string{"13.8s after the last renewal"}},

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// quickStart returns the texts from the quick start that the operator creates.
+// quickStart returns the strings from the quick start that the operator creates.
 func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	t.Helper()
 	objects, err := openshift.ConsoleObjects(true)
@@ -35,7 +35,7 @@ func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	return start.Spec
 }
 
-// textsOf returns all texts that the console treats as Markdown.
+// textsOf returns all strings that the console treats as Markdown.
 func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	texts := []string{spec.Introduction, spec.Conclusion}
 	for _, task := range spec.Tasks {
@@ -44,7 +44,7 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	return texts
 }
 
-// TestQuickStart_canBeCopied checks the texts that users can copy. Each block must be the complete or partial YAML of an Echo, and each
+// TestQuickStart_canBeCopied checks the strings that users can copy. Each block must be the complete or partial YAML of an Echo, and each
 // command must send a request to the first task's Echo.
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
