@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
@@ -28,7 +29,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 		return 0, nil
 	}
 	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
-		return 0, r.classify(echo, r.release(ctx, echo))
+		return 0, r.classify(echo, r.release(ctx, echo, true))
 	}
 	seen := status.Observation{}
 	left, err := r.leftoversOf(ctx, echo)
@@ -47,7 +48,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.D
 	case left.any():
 		return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)
 	default:
-		return 0, r.classify(echo, r.release(ctx, echo))
+		return 0, r.classify(echo, r.release(ctx, echo, left.orphaned))
 	}
 }
 
@@ -67,10 +68,15 @@ func (l leftovers) observation() status.Observation {
 	return seen
 }
 
-// release removes only the operator's finalizer from an Echo.
-func (r *Reconciler) release(ctx context.Context, echo *v1.Echo) error {
+// release removes only the operator's finalizer from an Echo. keptPods is true if the Echo's pods may still run.
+func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, keptPods bool) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
-	return r.echoWriter().SetFinalizers(ctx, echo, others)
+	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
+		return err
+	}
+	r.memory.pending.Forget(client.ObjectKeyFromObject(echo))
+	log.FromContext(ctx).Info("Released the Echo", "keptPods", keptPods)
+	return nil
 }
 
 // deleteRemaining deletes an Echo's leftovers. The Echo's pods are deleted with their Deployment.

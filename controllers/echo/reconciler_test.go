@@ -44,8 +44,11 @@ func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
 	r.memory.expectations.Wrote(key, version("1"), version("2"), r.Now())
 	r.memory.expectations.End(key)
 	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).NotTo(BeZero(), "the next reconcile does not wait for the write")
+	r.memory.pending.news(key)
 	g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
 	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).To(BeZero())
+	_, kept := r.memory.pending.Get(key)
+	g.Expect(kept).To(BeFalse(), "unreported changes are kept")
 }
 
 func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {

@@ -36,8 +36,8 @@ type Transition struct {
 	Reason v1.Reason
 	Action string
 	Note   string
-	// Related is a second object that the transition concerns, or nil. Transitions of one reconcile that have the same reason must have
-	// different related objects: client-go counts events that differ only in their notes as one event, and drops the later notes.
+	// Related is a second object that the transition concerns, or nil. Transitions that one observation causes and that have the same reason
+	// must have different related objects: client-go counts events that differ only in their notes as one event, and drops the later notes.
 	Related runtime.Object
 }
 
@@ -60,8 +60,7 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 // routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
 // have stopped using the routes as specified, or that they use them again.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
-	before := was != nil && was.Status == metav1.ConditionTrue &&
-		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
+	before := isDegradedByRoutes(was)
 	switch {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
 		return []Transition{{Reason: v.routes.reason, Action: actionReconcile, Note: v.routes.problem.String()}}
@@ -70,6 +69,12 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	default:
 		return nil
 	}
+}
+
+// isDegradedByRoutes reports whether a Degraded condition, which may be nil, is True because of the Echo's routes.
+func isDegradedByRoutes(degraded *metav1.Condition) bool {
+	return degraded != nil && degraded.Status == metav1.ConditionTrue &&
+		(degraded.Reason == v1.ReasonRouteNotAccepted.String() || degraded.Reason == v1.ReasonGatewayAPIMissing.String())
 }
 
 // nodeTransitions returns the transitions of nodes between two statuses, or none if the reconcile did not read the nodes.
@@ -108,8 +113,9 @@ func (v verdict) isNews(before []metav1.Condition) bool {
 	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
 		return true
 	}
-	degrades := v.degraded == metav1.ConditionTrue && v.degradedReason == v.readyReason &&
-		!meta.IsStatusConditionTrue(before, v1.ConditionDegraded)
+	wasDegraded := meta.IsStatusConditionTrue(before, v1.ConditionDegraded) &&
+		!isDegradedByRoutes(meta.FindStatusCondition(before, v1.ConditionDegraded))
+	degrades := v.degraded == metav1.ConditionTrue && v.degradedReason == v.readyReason && !wasDegraded
 	if v.ready == metav1.ConditionTrue || was.Status == v.ready && was.Reason == v.readyReason.String() && !degrades {
 		return false
 	}

@@ -33,6 +33,8 @@ func TestTransitions(t *testing.T) {
 		v.degraded, v.degradedReason = yes, reason
 		return v
 	}
+	unrouted := down(v1.ReasonContainerNotStarted)
+	unrouted.degraded, unrouted.degradedReason = yes, v1.ReasonRouteNotAccepted
 	overdue := down(v1.ReasonPodsCrashing)
 	overdue.degraded, overdue.degradedReason = yes, v1.ReasonProgressDeadlineExceeded
 	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
@@ -46,32 +48,33 @@ func TestTransitions(t *testing.T) {
 		changes       []Change
 		want          []string
 	}{
-		"nothing":           {well, well, nil, nil},
-		"first status":      {nil, rolling, nil, nil},
-		"created":           {nil, rolling, []Change{{nil, &corev1.Service{}}, {nil, deployment(2, "a")}}, []string{"Deployed"}},
-		"scaled":            {well, well, []Change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
-		"scaled down":       {well, well, []Change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
-		"updated":           {well, well, []Change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
-		"both":              {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "RolloutStarted"}},
-		"corrected a label": {well, well, []Change{{deployment(2, "a"), deployment(2, "a")}}, nil},
-		"ready":             {rolling, well, nil, []string{"Ready"}},
-		"ready at once":     {nil, well, nil, []string{"Ready"}},
-		"scaled to zero":    {well, zero, nil, nil},
-		"not ready":         {well, down(v1.ReasonPodsNotReady), nil, []string{"NotReady!"}},
-		"still not ready":   {rolling, down(v1.ReasonPodsNotReady), nil, nil},
-		"a cause was found": {rolling, down(v1.ReasonImagePullFailed), nil, []string{"NotReady!"}},
-		"another cause":     {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
-		"the same cause":    {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil, nil},
-		"the cause is gone": {down(v1.ReasonPodsCrashing), rolling, nil, nil},
-		"the cause lasts":   {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
-		"it lasts on":       {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, nil},
-		"it is overdue":     {down(v1.ReasonPodsCrashing), overdue, nil, nil},
-		"invalid":           {well, refused(v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
-		"still invalid":     {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil, nil},
-		"name taken":        {nil, refused(v1.ReasonNameConflict), nil, []string{"NameConflict!"}},
-		"deleted":           {well, deleting, nil, []string{"DeleteRequested"}},
-		"deleted early":     {rolling, deleting, nil, []string{"DeleteRequested"}},
-		"being deleted":     {deleting, deleting, nil, nil},
+		"nothing":                  {well, well, nil, nil},
+		"first status":             {nil, rolling, nil, nil},
+		"created":                  {nil, rolling, []Change{{nil, &corev1.Service{}}, {nil, deployment(2, "a")}}, []string{"Deployed"}},
+		"scaled":                   {well, well, []Change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
+		"scaled down":              {well, well, []Change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
+		"updated":                  {well, well, []Change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
+		"both":                     {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "RolloutStarted"}},
+		"corrected a label":        {well, well, []Change{{deployment(2, "a"), deployment(2, "a")}}, nil},
+		"ready":                    {rolling, well, nil, []string{"Ready"}},
+		"ready at once":            {nil, well, nil, []string{"Ready"}},
+		"scaled to zero":           {well, zero, nil, nil},
+		"not ready":                {well, down(v1.ReasonPodsNotReady), nil, []string{"NotReady!"}},
+		"still not ready":          {rolling, down(v1.ReasonPodsNotReady), nil, nil},
+		"a cause was found":        {rolling, down(v1.ReasonImagePullFailed), nil, []string{"NotReady!"}},
+		"another cause":            {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
+		"the same cause":           {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil, nil},
+		"the cause is gone":        {down(v1.ReasonPodsCrashing), rolling, nil, nil},
+		"the cause lasts":          {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
+		"it lasts, without routes": {unrouted, lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
+		"it lasts on":              {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, nil},
+		"it is overdue":            {down(v1.ReasonPodsCrashing), overdue, nil, nil},
+		"invalid":                  {well, refused(v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
+		"still invalid":            {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil, nil},
+		"name taken":               {nil, refused(v1.ReasonNameConflict), nil, []string{"NameConflict!"}},
+		"deleted":                  {well, deleting, nil, []string{"DeleteRequested"}},
+		"deleted early":            {rolling, deleting, nil, []string{"DeleteRequested"}},
+		"being deleted":            {deleting, deleting, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := &v1.EchoStatus{}, &v1.EchoStatus{}

@@ -88,15 +88,21 @@ var _ = Describe("what an Echo costs", func() {
 		for i := range manyEchoes {
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("echo-%d", i)))).To(Succeed())
 		}
-		quiet(ctx, counts)
 		deployments := &appsv1.DeploymentList{}
-		Expect(admin.List(ctx, deployments)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.List(ctx, deployments)).To(Succeed())
+			g.Expect(deployments.Items).To(HaveLen(manyEchoes))
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
 		for i := range deployments.Items {
 			Expect(support.RollOut(ctx, admin, &deployments.Items[i])).To(Succeed())
 		}
+		list := &v1.EchoList{}
+		Eventually(func(g Gomega) {
+			g.Expect(admin.List(ctx, list)).To(Succeed())
+			g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", v1.PhaseReady)))
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
 		before := quiet(ctx, counts)
 		Expect(admin.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
-		list := &v1.EchoList{}
 		Eventually(func(g Gomega) {
 			g.Expect(admin.List(ctx, list)).To(Succeed())
 			g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", v1.PhaseTerminating)))
