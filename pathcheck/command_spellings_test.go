@@ -55,7 +55,7 @@ func commandSpellings(t *testing.T) map[string]commandRow {
 		"deadline": {"3m", []commandSpelling{{"180s", "3m", ""}, {"180", "", "must be a duration like"}, {"-1s", "", "must be longer than 0s"}}},
 		"expect": {"client.address=kept", []commandSpelling{{" client.address = kept ", "client.address=kept", ""},
 			{"body.max=>=10240Ki", "body.max=>=10240Ki", ""}, {"body.max==>10Mi", "", "write >= or <="},
-			{"body.max=>=10MB", "", "not a number"}}},
+			{"body.max=>=10MB", "", "neither a number"}}},
 	}
 }
 
