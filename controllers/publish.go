@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -25,6 +26,11 @@ func (d *Dependencies) PublishStatus(
 func (d *Dependencies) SendEvents(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
 	for _, t := range transitions {
 		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
-		d.Recorder.Eventf(echo, t.Related, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+		d.SendEvent(echo, t)
 	}
+}
+
+// SendEvent reports a transition of an object as an event.
+func (d *Dependencies) SendEvent(regarding client.Object, t status.Transition) {
+	d.Recorder.Eventf(regarding, t.Related, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
 }

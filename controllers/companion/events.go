@@ -27,6 +27,6 @@ func (r *Reconciler) report(owner *corev1.Pod, request ctrl.Request, news *statu
 	}
 	r.Metrics.Companions.Reported(request.NamespacedName, reason)
 	if r.reported.Replace(request.NamespacedName, said) && said != "" {
-		r.Recorder.Eventf(owner, nil, news.Reason.EventType(), news.Reason.String(), news.Action, "%s", news.EventNote())
+		r.SendEvent(owner, *news)
 	}
 }

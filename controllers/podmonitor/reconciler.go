@@ -88,8 +88,7 @@ func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status
 		said = fmt.Sprint(echo.UID, failure.Err)
 	}
 	if r.reported.Replace(request.NamespacedName, said) && said != "" {
-		t := status.NotMonitored(failure.Err)
-		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+		r.SendEvent(echo, status.NotMonitored(failure.Err))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -149,6 +151,14 @@ var _ = Describe("an Echo", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
+	It("counts a transition that repeats in one event", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "repeating"))
+		repeated := status.EchoNotFound("none")
+		underTest.Echoes.SendEvents(ctx, echo, repeated, repeated)
+		Eventually(func(g Gomega) []eventsv1.Event { return support.EventsOf(ctx, g, k8s, echo) }).WithContext(ctx).Should(ContainElement(
+			And(HaveField("Note", repeated.Note), HaveField("Series", HaveField("Count", BeEquivalentTo(2))))))
+	})
+
 	It("sends one event for each transition", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "telling"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
@@ -176,6 +186,13 @@ var _ = Describe("deleting an Echo", func() {
 
 		eventuallyReleased(ctx, k8s, echo)
 		expectEvents(ctx, echo, "Deployed", "Ready", "DeleteRequested")
+	})
+
+	It("completes in a namespace that is being deleted, where no events can be created", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "doomed"))
+		Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: echo.Namespace}})).To(Succeed())
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		eventuallyReleased(ctx, k8s, echo)
 	})
 
 	It("waits for pods that remain after another client deletes the Deployment", func(ctx SpecContext) {
