@@ -66,7 +66,7 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 }
 
 // tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
-// but a different owner, and ReplicaSets without pods, such as those of earlier revisions.
+// but a different owner, and ReplicaSets without pods, such as ReplicaSets of earlier revisions.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {

@@ -28,7 +28,7 @@ type fault struct {
 	old int
 	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
-	// promises is true if the final state differs from that of a run without the fault. Then, only the operator's promises can be checked.
+	// promises is true if the final state differs from the final state of a run without the fault. Then, only the operator's promises can be checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool

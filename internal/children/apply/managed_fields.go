@@ -59,7 +59,7 @@ func identity() *fieldpath.Set {
 }
 
 // GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The operator's
-// next apply then removes those of the given fields that it does not set.
+// next apply then removes the given fields that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {
