@@ -29,7 +29,7 @@ func main() {
 	os.Exit(execute(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// execute runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for an invalid command line.
+// execute runs a command line and returns the exit code: 0 for success, 1 for a failure, and 2 for an invalid command line.
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
 	root.AddCommand(newWatch(), newCRD(), newVersion())

@@ -135,7 +135,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 }
 
 // TestLargeModulesAreNotLinked checks that the program links neither the API server's expression library and metrics nor packages that only
-// the kubectl plugin needs. These packages would make the program larger and its start slower.
+// the kubectl plugin needs. These packages would make the program larger and slower to start.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

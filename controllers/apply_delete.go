@@ -68,7 +68,8 @@ func kindOf(object client.Object) string {
 	return reflect.TypeOf(object).Elem().Name()
 }
 
-// DeleteCompanion deletes a companion, but no other pod with the same name. It does nothing if the companion is already being deleted.
+// DeleteCompanion deletes a companion, but does not delete a different pod with the same name. It does nothing if the companion is already
+// being deleted.
 func DeleteCompanion(ctx context.Context, writer client.Writer, pod *corev1.Pod) error {
 	if !pod.DeletionTimestamp.IsZero() {
 		return nil

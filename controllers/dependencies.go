@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// workers is the number of objects that a controller reconciles concurrently. More workers would not help, because the API server is the
-	// bottleneck.
+	// workers is the maximum number of objects that a controller reconciles concurrently. More workers would not help, because the API server
+	// is the bottleneck.
 	workers = 16
 	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute

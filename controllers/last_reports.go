@@ -4,10 +4,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LastReports holds the last report about each pod. A new process starts without reports, and reports everything again.
+// LastReports holds the last report about each object. A new process starts without reports, and reports everything again.
 type LastReports struct{ Memory[string] }
 
-// Replace records the last report about a pod, and returns whether the report is new.
+// Replace records the last report about an object, and returns whether the report is new.
 func (l *LastReports) Replace(pod types.NamespacedName, said string) bool {
 	last, _ := l.Get(pod)
 	if said == "" {

@@ -31,7 +31,7 @@ func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (cli
 	return live, nil
 }
 
-// ReadControlled returns a child from a reader, or nil if the reader has none that the Echo controls.
+// ReadControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
 func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {

@@ -17,8 +17,8 @@ const Tolerance = 2 * time.Second
 // Failures holds, for each object, the time when its reconciles began to fail.
 type Failures struct{ Memory[time.Time] }
 
-// Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not failed for long. For conflicts and missing
-// objects, which indicate a lagging cache, the delay before the retry equals the time since the first failure.
+// Tolerate marks a failure as tolerated if it is transient and the object's reconciles have not been failing for long. For conflicts and
+// missing objects, which indicate a lagging cache, the delay before the retry equals the time since the first failure.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure
@@ -36,7 +36,7 @@ func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure
 	return failure
 }
 
-// Last reports whether an object's reconciles have failed for at least Tolerance.
+// Last reports whether an object's reconciles have been failing for at least Tolerance.
 func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	since, failing := f.Get(object)
 	return failing && now.Sub(since) >= Tolerance

@@ -69,7 +69,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
 		t.Fatalf("the echo server begins with %q, %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }() // until the server ends
+	go func() { _, _ = io.Copy(io.Discard, reader) }() // until the server exits
 	return first.Address, first.HTTPS
 }
 
@@ -91,7 +91,7 @@ var quiet = log.New(io.Discard, "", 0)
 
 func nothing(*httputil.ProxyRequest) {}
 
-// serve runs a server with a handler until the end of the test, and returns the server's address.
+// serve runs a server with a handler until the end of the test, and returns the server's URL.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)

@@ -50,7 +50,7 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters examines servers that first prove that they are Echoes, and then respond like other servers. Each group must end after
+// TestRun_deserters examines servers that first prove that they are Echoes, and then respond like other servers. Each group must stop after
 // at most two responses without a proof, because the second confirms that the Echo no longer responds.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
@@ -94,7 +94,7 @@ func provenHeader(c net.Conn) string {
 	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
 }
 
-// TestRun_hostileServers examines servers that prove that they are Echoes and then attack the client. The run must end in time, and must
+// TestRun_hostileServers examines servers that prove that they are Echoes and then attack the client. The run must finish in time, and must
 // use a bounded amount of memory.
 func TestRun_hostileServers(t *testing.T) {
 	const megabyte = 1 << 20

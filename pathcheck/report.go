@@ -13,7 +13,7 @@ import (
 type (
 	// Fact describes an effect of the path on requests or responses.
 	Fact = fact.Fact
-	// NotTested is a group or a fact that could not be fully examined, with the reason.
+	// NotTested is the name of a group or a fact that could not be fully examined, and the reason.
 	NotTested = fact.NotTested
 	// Definition is the meaning of a fact.
 	Definition = fact.Definition

@@ -18,7 +18,7 @@ import (
 // Options contains the options for a run.
 type Options struct {
 	URL     string
-	Address string     // replaces the address from DNS if it is not empty
+	Address string     // if not empty, replaces the address from DNS
 	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
 	Direct  string     // a URL that leads to the same Echo but bypasses the proxies, to compare latencies; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
@@ -74,7 +74,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 }
 
 // newClient returns the client for a run. Over HTTPS, the client sends headers only to a server with a trusted certificate, because headers
-// may be secrets.
+// may contain secrets.
 func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 	t.Certificate = o.Certificate
 	if o.Source.IsValid() {

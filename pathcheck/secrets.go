@@ -64,7 +64,7 @@ func (s secrets) hide(text string) string {
 			continue
 		}
 		text = strings.ReplaceAll(text, secret, hidden)
-		for _, end := range []string{"...", "#"} { // the marks that fact.Cut and fact.New add where they truncate
+		for _, end := range []string{"...", "#"} { // the marks that fact.Cut and fact.New add to truncated text
 			if !strings.Contains(text, end) {
 				continue
 			}

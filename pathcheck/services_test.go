@@ -205,7 +205,7 @@ func pipe(c net.Conn, address string) {
 	_, _ = io.Copy(c, server)
 }
 
-// writeCertificate writes a certificate for another host, and the certificate's key, to files, and returns the certificate in PEM.
+// writeCertificate writes a certificate for another host, and the certificate's key, to files, and returns the certificate in PEM format.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
 	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))

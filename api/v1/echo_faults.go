@@ -20,14 +20,14 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code of the fault",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	StatusCode int32 `json:"statusCode,omitempty"`
 
-	// delayMilliseconds is the delay before the response, in milliseconds, or the minimum delay if maxDelayMilliseconds is set. Defaults to 0.
+	// delayMilliseconds is the delay in milliseconds before the response, or the minimum delay if maxDelayMilliseconds is set. Defaults to 0.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Delay of the fault in milliseconds",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	DelayMilliseconds int32 `json:"delayMilliseconds,omitempty"`
 
-	// maxDelayMilliseconds is the maximum delay before the response, in milliseconds. Each delay is random between delayMilliseconds and maxDelayMilliseconds. Defaults to delayMilliseconds.
+	// maxDelayMilliseconds is the maximum delay in milliseconds before the response. Each delay is random between delayMilliseconds and maxDelayMilliseconds. Defaults to delayMilliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional

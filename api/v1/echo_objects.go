@@ -50,7 +50,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy specifies how nodes route external traffic: Cluster to all pods, or Local only to pods on the same node, which preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
+	// externalTrafficPolicy specifies how nodes route external traffic: Cluster routes to all pods; Local routes only to pods on the same node, which preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
@@ -89,7 +89,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
 	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
 
-	// internalTrafficPolicy specifies how nodes route traffic from inside the cluster: Cluster to all pods, or Local only to pods on the same node. With Local, nodes without such a pod drop the traffic. Defaults to Cluster.
+	// internalTrafficPolicy specifies how nodes route traffic from inside the cluster: Cluster routes to all pods; Local routes only to pods on the same node. With Local, nodes without such a pod drop the traffic. Defaults to Cluster.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Internal traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
@@ -181,7 +181,7 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. It allows only ingress to the ports of the echo servers, including the metrics port, and no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`

@@ -121,7 +121,7 @@ const (
 	EventDeleteRequested NormalReason = "DeleteRequested"
 	// EventNodeProblem reports a problem with a node that runs pods of the Echo.
 	EventNodeProblem WarningReason = "NodeProblem"
-	// EventNodeRecovered reports that a node problem has ended.
+	// EventNodeRecovered reports that a node has recovered, or no longer runs pods of the Echo.
 	EventNodeRecovered NormalReason = "NodeRecovered"
 	// EventEchoNotFound is recorded on a pod whose companion label names an Echo that does not exist.
 	EventEchoNotFound WarningReason = "EchoNotFound"

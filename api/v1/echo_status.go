@@ -39,12 +39,12 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Selector string `json:"selector,omitempty"`
 
-	// url is the URL of the echo servers inside the cluster.
+	// url is the URL of the echo servers for clients inside the cluster.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Internal URL",order=5,xDescriptors={"urn:alm:descriptor:text"}
 	URL string `json:"url,omitempty"`
 
-	// externalURL is the URL of the echo servers outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. Not set if none of them provides a URL.
+	// externalURL is the URL of the echo servers for clients outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. Not set if none of them provides a URL.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	ExternalURL string `json:"externalURL,omitempty"`

@@ -53,7 +53,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image to run. The container must listen on port. Defaults to the operator's echo server image.
+	// image is the container image to run. The container must listen on the specified port. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S+$`
@@ -92,7 +92,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
+	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is :latest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
@@ -128,7 +128,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=25
 	Service EchoService `json:"service,omitempty,omitzero"`
 
-	// tls configures HTTPS in addition to HTTP. The operator's echo server reloads a renewed certificate without a restart. Other images must serve HTTPS on tls.port with the Secret mounted at /etc/echo-server/tls.
+	// tls configures HTTPS in addition to HTTP. The operator's echo server reloads a renewed certificate without a restart. Other images must serve HTTPS on tls.port, using the Secret mounted at /etc/echo-server/tls.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=32
 	TLS *EchoTLS `json:"tls,omitempty"`

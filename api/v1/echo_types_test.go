@@ -104,7 +104,7 @@ func TestEveryFieldSurvivesJSON(t *testing.T) {
 }
 
 // TestWhatIsNotSetIsNotWritten checks that the JSON of an empty Echo has no optional fields, because a client that applies the JSON would
-// own the fields. A status always includes its replica counts.
+// otherwise own these fields. A status always includes its replica counts.
 func TestWhatIsNotSetIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})

@@ -1,5 +1,5 @@
 // gather collects data for diagnosing problems with the Echo Operator and its Echoes. In the image for `oc adm must-gather --image`, the
-// program is installed as /usr/bin/gather. It also runs outside the cluster, with kubectl's kubeconfig.
+// program is installed as /usr/bin/gather. It can also run outside the cluster, using kubectl's kubeconfig.
 package main
 
 import (

@@ -31,7 +31,7 @@ func main() {
 }
 
 // run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo responds,
-// and 2 for an error. With --verdict-file, run returns 0 whenever it can write the verdict.
+// and 2 if an error occurs. With --verdict-file, run returns 0 whenever it can write the verdict.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)

@@ -78,7 +78,7 @@ func TestNoEcho(t *testing.T) {
 	if code, _, _ := execute(t, "--verdict-file="+file, server.URL); code != 0 {
 		t.Errorf("with a verdict the exit code is %d", code)
 	}
-	if verdict, err := os.ReadFile(file); err != nil || !strings.Contains(string(verdict), `"problem":"the response 200 does not prove`) {
+	if verdict, err := os.ReadFile(file); err != nil || !strings.Contains(string(verdict), `"problem":"the response with status 200 does not prove`) {
 		t.Errorf("the verdict is %s, %v", verdict, err)
 	}
 	if code, _, stderr := execute(t, "--verdict-file=/nowhere/verdict", server.URL); code != 2 || stderr == "" {

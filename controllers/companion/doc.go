@@ -1,2 +1,2 @@
-// Package companion creates an echo server next to each pod that requests one with a label.
+// Package companion creates an echo server next to each pod whose label requests one.
 package companion

@@ -72,7 +72,7 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 }
 
 // readBefore reads the children before anything is written. If nothing will be written, it also asks the API server for children that the
-// cache does not hold. Otherwise, the writes find these children. readBefore reads all children before it reports that an Echo is not
+// cache does not hold. Otherwise, the writes reveal these children. readBefore reads all children before it reports that an Echo is not
 // allowed.
 func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []children.Child) ([]ensuredChild, error) {
 	refused := r.Policy.Check(echo, desired...)

@@ -50,5 +50,5 @@ func podDelay(before, after client.Object) time.Duration {
 	}
 }
 
-// ownerDelay returns the delay for an event of a pod that requests a companion.
+// ownerDelay returns the delay for an event about a pod that requests a companion.
 func ownerDelay(_, _ client.Object) time.Duration { return queue.ByCompanion }

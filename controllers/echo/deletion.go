@@ -68,7 +68,7 @@ func (l leftovers) observation() status.Observation {
 	return seen
 }
 
-// release removes only the operator's finalizer from an Echo. keptPods is true if the Echo's pods may still run.
+// release removes only the operator's finalizer from an Echo. keptPods is true if the Echo's pods may still be running.
 func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, keptPods bool) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
 	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {

@@ -20,8 +20,8 @@ type ensuredChild struct {
 	absent bool
 	// found is the child as it was read after a failure, or nil if it was not read.
 	found client.Object
-	// after is the child as it now exists. It is the same object as in the field before if nothing differed, and nil if the child was deleted
-	// or not ensured.
+	// after is the child as it now exists. It is the object in the before field if nothing differed, and nil if the child was deleted or not
+	// ensured.
 	after client.Object
 	// ambiguous is the error from an apply that failed but may have taken effect.
 	ambiguous error
@@ -61,7 +61,7 @@ func objectsOf(found []ensuredChild) []client.Object {
 	return objects
 }
 
-// withChildren returns an observation with the outcome for each child added.
+// withChildren adds the outcome for each child to an observation, and returns the result.
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]

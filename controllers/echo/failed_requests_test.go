@@ -56,7 +56,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns the reads of a reconcile in which nothing fails. The test fails if there are fewer than least reads.
+// readsOf returns the reads of a reconcile in which nothing fails. least is the minimum number of reads: the test fails if there are fewer.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)

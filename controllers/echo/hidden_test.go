@@ -52,7 +52,7 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	budget := hiddenBudget(fakecluster.StoredEcho())
 	for name, c := range map[string]struct {
 		echo *v1.Echo
-		// compared are the PodDisruptionBudgets found when the children were last compared, or nil if they were never compared.
+		// compared holds the PodDisruptionBudget found when the children were last compared, or is nil if they were never compared.
 		compared []client.Object
 		want     bool
 	}{

@@ -68,8 +68,8 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 	}
 }
 
-// TestReconcile_stallsByARefusal checks that the operator reconciles an Echo when a rejection has lasted for a minute. After that, the
-// operator reconciles at a fixed rate.
+// TestReconcile_stallsByARefusal checks that an Echo becomes stalled when a rejection has lasted for a minute. After that, the operator
+// reconciles the Echo at a fixed rate.
 func TestReconcile_stallsByARefusal(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())

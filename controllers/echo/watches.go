@@ -99,7 +99,7 @@ func requestForOwner(_ context.Context, child client.Object) []reconcile.Request
 	return controllers.RequestsFor(child.GetNamespace(), echoOfChild(child).Name)
 }
 
-// echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only the operator's pods.
+// echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only pods with the operator's labels.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	if desired.CheckOf(pod) != "" { // not a pod of the Deployment
 		return nil

@@ -20,11 +20,11 @@ import (
 
 // API describes the Gateway API support that the cluster had when the operator started. It never changes.
 type API struct {
-	// Served are the kinds that the operator can use.
+	// Served holds the kinds that the operator can use.
 	Served children.Served
 	// Refused holds, by kind, the reason why the operator cannot use a kind that the cluster may serve.
 	Refused map[string]string
-	// Unknown is true if the cluster did not respond.
+	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
 	Unknown bool
 }
 
@@ -36,7 +36,7 @@ type Seen struct {
 	Unknown bool
 	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.
 	Refused string
-	// Unserved are the kinds that the Echo requires but the operator cannot use.
+	// Unserved lists the kinds that the Echo requires but the operator cannot use.
 	Unserved []status.Unserved
 }
 

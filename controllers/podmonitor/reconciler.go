@@ -20,7 +20,7 @@ import (
 )
 
 // Reconciler makes Prometheus collect the metrics of the Echoes that request monitoring, in clusters that serve PodMonitors. It is separate
-// from the Echo reconciler, so that an Echo that cannot be monitored does not fail. All fields are required.
+// from the Echo reconciler, so that an Echo does not fail because it cannot be monitored. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	// Cached reads PodMonitors from the cache. Client would ask the API server, because PodMonitors have no Go type.

@@ -22,7 +22,8 @@ const (
 	LimitMemory      = "memory"      // the budget is used up
 )
 
-// errRejected ends a connection whose request was rejected before it was parsed. net/http sends no response after an error of this type.
+// errRejected makes net/http close a connection whose request was rejected before it was parsed. net/http sends no response after an error
+// of this type.
 var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was rejected")}
 
 // Bounds holds the limits and counters that all connections to the public ports share.
@@ -44,8 +45,8 @@ type Connection struct {
 	release func() // called once, when the connection is closed
 
 	closed         atomic.Bool
-	cost           atomic.Int64 // acquired from budget.connections, in bytes
-	reservedHeader atomic.Int64 // acquired from budget.requests, in bytes
+	cost           atomic.Int64 // acquired from Budget.Connections, in bytes
+	reservedHeader atomic.Int64 // acquired from Budget.Requests, in bytes
 	inProgress     atomic.Int64 // requests
 	rejecting      atomic.Int64 // requests that are rejected because of the budget
 
@@ -118,7 +119,7 @@ func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	return c.header.names(), true
 }
 
-// BeginStream counts an HTTP/2 request in progress, and reports whether the cost of the connection includes it.
+// BeginStream counts an HTTP/2 request in progress, and reports whether the cost of the connection covers the request.
 func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
 
 // EndStream undoes BeginStream.

@@ -15,14 +15,14 @@ const (
 	// MostHeaderBytes is the upper bound of the max-header-bytes setting.
 	MostHeaderBytes = 64 << 10
 	// DecoderFactor is the size of the largest header that net/http decodes, as a multiple of the maximum size. If an HTTP/2 header is
-	// larger, net/http closes the connection, which ends all its streams. If a header exceeds the maximum size but not this limit, the handler
+	// larger, net/http closes the connection and all its streams. If a header exceeds the maximum size but not this limit, the handler
 	// rejects only that request.
 	DecoderFactor = 4
 	// MaxFields is the maximum number of fields in a header.
 	MaxFields = 100
 	// MaxRequestLine is the maximum length of a request's first line, in bytes.
 	MaxRequestLine = 8 << 10
-	// maxLoggedField is the maximum length of a field name in the log, in bytes.
+	// maxLoggedField is the maximum length, in bytes, of a field name in the log.
 	maxLoggedField = 64
 )
 

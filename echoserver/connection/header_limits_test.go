@@ -48,8 +48,8 @@ func TestMeasureHeader_asSent(t *testing.T) {
 	}
 }
 
-// TestRawHeader_longestField checks that an incomplete name is returned, but not a value that continues on the next line (RFC 9112, 5.2),
-// because the value may be secret.
+// TestRawHeader_longestField checks that longestField returns an incomplete name, but never returns a value that continues on the next line
+// (RFC 9112, 5.2), because the value may be secret.
 func TestRawHeader_longestField(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{

@@ -19,7 +19,7 @@ const (
 // preface is the part of the HTTP/2 connection preface (RFC 9113, 3.4) that looks like a header.
 const preface = "PRI * HTTP/2.0\r\n\r\n"
 
-// rawHeader is the header of an HTTP/1 request as it was sent. net/http does not preserve the case or the order of the names.
+// rawHeader is the header of an HTTP/1 request as it was sent. net/http does not preserve the case or the order of the field names.
 type rawHeader struct {
 	data        []byte // up to the empty line
 	requestLine int    // length, in bytes
@@ -50,9 +50,9 @@ func (h *rawHeader) restart() {
 	}
 }
 
-// locate sets isPartial. It is called before each piece is read, with the free space in net/http's buffer. While net/http waits for a
-// header, it has set only one deadline. If net/http's buffer then contains more than the byte that was read ahead, the buffer contains the
-// beginning of the header.
+// locate sets isPartial. It is called before each piece is read; space is the number of free bytes in net/http's buffer. While net/http
+// waits for a header, it has set only one deadline. If net/http's buffer then contains more than the byte that was read ahead, the buffer
+// contains the beginning of the header.
 func (h *rawHeader) locate(space int) {
 	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
 		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize

@@ -46,7 +46,7 @@ func (c *Connection) reject(status int, reason, why string) error {
 	return c.respond(status, why)
 }
 
-// respond responds to a request that does not reach a handler, and ends the connection.
+// respond responds to a request that does not reach a handler, and returns errRejected.
 func (c *Connection) respond(status int, why string) error {
 	text := "echo-server: " + why + "\n"
 	retry := ""

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Applied lists the controls that changed a response, so that users can distinguish it from a gateway's response.
+// Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's.
 type Applied []appliedControl
 
 type appliedControl struct {

@@ -23,7 +23,7 @@ func TestCounts_key(t *testing.T) {
 	id := key(func(r *http.Request) { r.Header.Set("X-Request-Id", "a") })
 	for name, c := range map[string]struct {
 		change func(r *http.Request)
-		want   uint64 // 0 means that the key is neither same nor id
+		want   uint64 // 0 means that the key equals neither same nor id
 	}{
 		"the same":                {func(*http.Request) {}, same},
 		"another port":            {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, same},

@@ -13,7 +13,7 @@ func Into[T any](target *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// OneOf returns a function that parses one of several values. Errors consist of the quoted text and reason.
+// OneOf returns a function that parses one of several values. Errors consist of the quoted text, followed by the given reason.
 func OneOf[T ~string](reason string, values ...T) func(string) (T, error) {
 	return func(text string) (T, error) {
 		if slices.Contains(values, T(text)) {

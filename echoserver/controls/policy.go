@@ -80,8 +80,8 @@ func isLocalPath(location string) bool {
 }
 
 // isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks, and
-// frameworks act on names that begin with X-, and no list of these names is complete. Such names nearly always have several words after X-,
-// as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
+// frameworks act on some headers whose names begin with X-, and no list of these names is complete. Such names nearly always have several
+// words after X-, as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
 	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {

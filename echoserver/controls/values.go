@@ -13,7 +13,7 @@ const (
 	MaxDelay = 30 * time.Second
 	// MaxSize is the maximum response size, in bytes, that a request can set.
 	MaxSize = 16 << 20
-	// maxFailures is the maximum number of failures before a fault ends.
+	// maxFailures is the maximum value of the failures field of a fault and of the failures control.
 	maxFailures = 1000
 )
 

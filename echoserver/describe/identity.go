@@ -12,7 +12,7 @@ type Identity struct {
 	Ingress   string `json:"ingress,omitempty"`
 	Service   string `json:"service,omitempty"`
 	Pod       string `json:"pod,omitempty"`
-	// The response includes these fields in the group "server".
+	// The response includes these fields in the "server" group.
 	Node   string            `json:"-"`
 	PodIP  string            `json:"-"`
 	HostIP string            `json:"-"`
@@ -42,7 +42,7 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes the fields that reveal where the server runs: pod, node, addresses, version, and uptime.
+// hideIdentity removes the fields that identify the server: namespace, ingress, service, pod, node, addresses, version, and uptime.
 func (a *Response) hideIdentity() {
 	a.Identity = Identity{}
 	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}

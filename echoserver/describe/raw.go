@@ -99,7 +99,7 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText replaces each byte that is not UTF-8 with U+FFFD, as JSON does.
+// validText replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
 func validText(text string) string { return strings.Map(validRune, text) }
 
 // validRune is a mapping for functions such as strings.Map, which call it with U+FFFD for each byte that is not UTF-8.

@@ -34,7 +34,7 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// isSecretWord reports whether a word denotes a secret, in upper or lower case, and in the singular or plural. The word "key" denotes a
+// isSecretWord reports whether a word, in upper or lower case and in the singular or plural, denotes a secret. The word "key" denotes a
 // secret only after certain other words, such as "api".
 func isSecretWord(word, previous string) bool {
 	var buffer [maxSecretWord]byte
@@ -72,7 +72,7 @@ func isWordOfKey(lower []byte) bool {
 	return false
 }
 
-// lowerEnd returns the part at the end of a word that fits into the buffer, in lower case and without a final s.
+// lowerEnd returns as much of the end of a word as fits into the buffer, in lower case and without a final s.
 func lowerEnd(buffer []byte, word string) []byte {
 	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
 	for i, c := range buffer[:n] {

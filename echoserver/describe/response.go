@@ -100,7 +100,7 @@ func (d *Describer) Client(r *http.Request) Client {
 	return c
 }
 
-// Describe describes a request. The description contains only data from the request and the settings.
+// Describe describes a request. The description contains only data from the request, the settings, and the state of the server.
 func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {

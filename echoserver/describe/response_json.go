@@ -33,11 +33,11 @@ func (a *Response) encode(forHTML bool, indent string) []byte {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(forHTML)
 	encoder.SetIndent("", indent)
-	_ = encoder.Encode(a) // a buffer never fails, and all types can be encoded
+	_ = encoder.Encode(a) // writing to a buffer never fails, and all types can be encoded
 	return b.Bytes()
 }
 
-// MaxBytes returns the maximum size of the description of a request with a body, in bytes. JSON needs up to six bytes to represent one
+// MaxBytes returns the maximum size, in bytes, of the description of a request with a body. JSON needs up to six bytes to represent one
 // byte. The description contains query parameters twice, and lists the values that are not UTF-8.
 func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
 	const escape = 6

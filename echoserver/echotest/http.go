@@ -80,7 +80,7 @@ func Record(h http.Handler, target string, headers ...string) *httptest.Response
 	return w
 }
 
-// Status sends a GET on a new connection, and returns the status code, or 0 if there is no response.
+// Status sends a GET request on a new connection, and returns the status code, or 0 if there is no response.
 func Status(url string) int {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: Patience}
 	response, err := client.Get(url)
@@ -91,7 +91,7 @@ func Status(url string) int {
 	return response.StatusCode
 }
 
-// Exchanged sends text on a connection, and returns everything that arrives until the connection ends.
+// Exchanged sends text on a connection, and returns everything that arrives until the connection is closed.
 func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	t.Helper()
 	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read everything
@@ -102,7 +102,7 @@ func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	return string(got)
 }
 
-// Payload returns text of the given size that does not repeat itself.
+// Payload returns non-repeating text of the given size.
 func Payload(size int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < size; i++ {

@@ -9,8 +9,8 @@ import (
 // MaxLogged is the maximum length, in bytes, of each string that a log line takes from a request.
 const MaxLogged = 1 << 10
 
-// LogAccess writes a log line for a request. The line contains neither the query nor any header except Host, because both can contain
-// secrets.
+// LogAccess writes a log line for a request. The line contains neither the query nor any header except Host, because queries and other
+// headers can contain secrets.
 func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would be slower, because it looks up the caller
 	line.AddAttrs(
@@ -29,7 +29,7 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
 }
 
-// Truncate returns the beginning of a string from a request, short enough for logs and errors.
+// Truncate shortens a string from a request to at most MaxLogged bytes, for logs and errors.
 func Truncate(text string) string {
 	return text[:min(len(text), MaxLogged)]
 }

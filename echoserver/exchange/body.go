@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxBody is the maximum size of a request body, in bytes.
+	// MaxBody is the maximum size, in bytes, of a request body.
 	MaxBody = 8 << 20
 	// MaxShown is the maximum size, in bytes, of a body that the response includes in full.
 	MaxShown = 64 << 10
@@ -117,7 +117,7 @@ func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	return b, nil
 }
 
-// shown returns data as text, and the encoding of the text. If the data was cut within a character, it drops the incomplete character.
+// shown returns data as text, and the encoding of the text. If UTF-8 data was cut within a character, shown drops the incomplete character.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {

@@ -21,7 +21,7 @@ type Exchange struct {
 	Began      time.Time
 	Pool       *connection.Pool       // the budget for requests; nil means no limit
 	reserved   int64                  // bytes that were acquired from Pool
-	HeaderSize int64                  // of the request, including its trailer, in bytes
+	HeaderSize int64                  // in bytes, including the request's trailer
 	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
 	OverBudget bool                   // aborted without a response or log line, because the budget does not cover their memory
 	Status     int                    // 0 before the response

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// ResponseTimeout is how long a client may take to read a response, counted from the end of the request's header. It is longer than the
-	// time limit for the request, so that a client whose request times out still gets a response. Handlers that take longer extend it.
+	// ResponseTimeout is how long a client may take to read a response, measured from the end of the request's header. It is longer than
+	// the time limit for the request, so that a client whose request times out still gets a response. Handlers that take longer extend it.
 	ResponseTimeout = 35 * time.Second
-	// StallTimeout is the maximum time without progress in either direction of a stream.
+	// StallTimeout is the maximum time that either direction of a stream can go without progress.
 	StallTimeout = 30 * time.Second
 	// Sandbox prevents browsers from executing or loading anything in a response.
 	Sandbox = "default-src 'none'; sandbox"
@@ -44,7 +44,7 @@ func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
 	return false
 }
 
-// SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If this fails, so do reading and writing.
+// SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If setting a deadline fails, so do reading and writing.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
 	controller := http.NewResponseController(w)
 	_ = controller.SetReadDeadline(deadline)

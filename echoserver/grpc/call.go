@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// messageTimeout is the time limit for sending a message.
+	// messageTimeout is the time limit for receiving or sending a message.
 	messageTimeout = 30 * time.Second
 	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute
@@ -27,8 +27,8 @@ const (
 	// message or the response.
 	messageFactor = 3
 	// descriptionFactor is the memory that the description of a header holds, as a multiple of the header's size. The description is in memory
-	// twice: in the message, and encoded. In the worst case, every second byte expands to three bytes, and a list repeats the values that are
-	// not UTF-8.
+	// twice: in the message, and encoded. In the worst case, every second byte expands to three bytes, and the raw list repeats the values
+	// that are not UTF-8.
 	descriptionFactor = 6
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
@@ -157,7 +157,7 @@ func (c *call) readError(err error) error {
 	switch {
 	case cause != nil:
 		return callError(cause)
-	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to end
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
 		return callError(context.DeadlineExceeded)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
@@ -165,7 +165,7 @@ func (c *call) readError(err error) error {
 	return callError(err)
 }
 
-// callError returns the error for a call whose context has ended, or whose connection has failed.
+// callError returns the error for a call whose context is done, or whose connection has failed.
 func callError(cause error) error {
 	if e, ok := errors.AsType[*connect.Error](cause); ok {
 		return e
@@ -179,7 +179,7 @@ func callError(cause error) error {
 // Write implements http.ResponseWriter.
 func (c *call) Write(data []byte) (int, error) {
 	c.beginWriting()
-	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect rejected the request itself
+	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect itself rejected the request
 		var rejected struct{ Code connect.Code }
 		if json.Unmarshal(data, &rejected) == nil {
 			c.err = connect.NewError(rejected.Code, nil)
@@ -197,7 +197,7 @@ func (c *call) Write(data []byte) (int, error) {
 func (c *call) Flush() {
 	c.beginWriting()
 	_ = c.controller.Flush() // the client may have disconnected
-	// Otherwise, the stream would be reset at the deadline, even if nothing is being sent.
+	// If the deadline stayed set, it would reset the stream, even if nothing is being sent.
 	_ = c.controller.SetWriteDeadline(time.Time{})
 	c.isWriting = false
 }

@@ -60,7 +60,7 @@ func (h *Handler) describeServer() *echov1.Server {
 	return server
 }
 
-// eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lower case, as they were received.
+// eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lowercase, as in HTTP/2.
 func eachMetadata(metadata http.Header, visit func(key, value string)) {
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		for _, value := range metadata[name] {

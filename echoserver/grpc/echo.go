@@ -68,7 +68,7 @@ func checkStream(request *echov1.ServerStreamRequest) error {
 	return nil
 }
 
-// wait waits for a duration. If the call ends earlier, it returns the reason.
+// wait waits for a duration. If the call ends earlier, wait returns the reason.
 func wait(ctx context.Context, duration time.Duration) error {
 	select {
 	case <-time.After(duration):

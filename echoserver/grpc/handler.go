@@ -25,7 +25,7 @@ const (
 	webMediaType     = "application/grpc-web"
 	connectMediaType = "application/connect+"
 
-	// maxMessage is the maximum size of a message to the echo services, in bytes.
+	// maxMessage is the maximum size, in bytes, of a message to the echo services.
 	maxMessage = 1 << 20
 	// maxShortMessage is the maximum size, in bytes, of a message to the health and reflection services, whose responses repeat the message.
 	maxShortMessage = 4 << 10
@@ -110,8 +110,8 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options that all services share. They disable compression, because a decompressed message could be much larger than
-// the received data.
+// options returns the options that all services share. The options disable compression, because a decompressed message could be much
+// larger than the received data.
 func (h *Handler) options(maxMessage int) connect.HandlerOption {
 	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
 		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
@@ -155,8 +155,8 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called before Connect reads a call's first message. It returns the call's context, which ends at the client's deadline or, for a
-// stream, when the server stops.
+// begin is called before Connect reads a call's first message. It returns the call's context, which expires at the client's deadline or,
+// for a stream, is canceled when the server stops.
 func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 	c := callOf(ctx)
 	c.cause = func() error { return context.Cause(ctx) }

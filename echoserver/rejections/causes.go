@@ -21,7 +21,7 @@ type cause struct {
 	counted   time.Time
 }
 
-// CountError is the callback for http.HTTP2Config.CountError. net/http calls it before it sends the frame that reports the error.
+// CountError is the callback for http.HTTP2Config.CountError. net/http calls CountError before sending the frame that reports the error.
 func (r *Reporter) CountError(errorType string) {
 	r.causes.mutex.Lock()
 	defer r.causes.mutex.Unlock()
@@ -31,7 +31,7 @@ func (r *Reporter) CountError(errorType string) {
 	}
 }
 
-// forget drops old causes, whose frames were never sent because the connection ended.
+// forget drops old causes, whose frames were never sent because the connection was closed.
 func (c *causes) forget(now time.Time) {
 	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
 }

@@ -42,7 +42,7 @@ func (h requestHeader) explainHost() (reason, detail string) {
 	return "", ""
 }
 
-// explainLengths describes what is not valid in Content-Length or Trailer.
+// explainLengths describes the first problem with Content-Length or Trailer.
 func (h requestHeader) explainLengths() (reason, detail string) {
 	lengths := h.values("Content-Length")
 	for _, each := range lengths {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	frameHeader = 9  // the length of a frame header, in bytes (RFC 9113, 4.1)
+	frameHeader = 9  // the length, in bytes, of a frame header (RFC 9113, 4.1)
 	maxPayload  = 64 // the number of payload bytes to examine; net/http's own responses are shorter
 
 	frameData      = 0
@@ -34,7 +34,7 @@ func NewFrames(reporter *Reporter, remote string) *Frames {
 	return &Frames{reporter: reporter, remote: remote}
 }
 
-// Observe examines the next bytes that the server sends, in pieces of any size.
+// Observe examines the next piece, of any size, of the data that the server sends.
 func (f *Frames) Observe(sent []byte) {
 	for len(sent) > 0 {
 		if f.read < frameHeader {

@@ -44,7 +44,7 @@ func (l *limiter) schedule() {
 	}
 }
 
-// writeSummary blocks while nothing reads the log, so it must run only once at a time.
+// writeSummary blocks while nothing reads the log, so only one call may run at a time.
 func (l *limiter) writeSummary() {
 	l.mutex.Lock()
 	omitted := l.omitted

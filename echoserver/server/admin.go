@@ -7,7 +7,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// newAdmin returns the handler of the admin port, which serves metrics and probes. Its requests are counted but not logged.
+// newAdmin returns the handler of the admin port, which serves metrics and probes. Requests to this port are counted but not logged.
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := exchange.New(w, r)

@@ -55,8 +55,7 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	return false
 }
 
-// admitStream reserves memory for an HTTP/2 request, which shares its connection with other requests. size is the size of the header in
-// bytes.
+// admitStream reserves memory for an HTTP/2 request, which shares its connection with other requests. size is the header size, in bytes.
 func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor

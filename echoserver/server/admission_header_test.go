@@ -17,7 +17,7 @@ import (
 // headerCase is a request with a large header.
 type headerCase struct {
 	path   string
-	cookie int // the length of the cookie in bytes
+	cookie int // the length, in bytes, of the cookie
 	status int
 }
 
@@ -102,7 +102,7 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 	return got
 }
 
-// TestHeadersBeyondTheDecoder checks that a header too large for net/http to decode ends the connection, as documented.
+// TestHeadersBeyondTheDecoder checks that the server closes the connection, as documented, if net/http cannot decode a header.
 func TestHeadersBeyondTheDecoder(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
@@ -114,7 +114,7 @@ func TestHeadersBeyondTheDecoder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = writeHeader(framer, 1, block, true, true) // the server may end the connection before it has read everything
+		_ = writeHeader(framer, 1, block, true, true) // the server may close the connection before it has read everything
 		if !endsWithGoAway(framer) {
 			t.Errorf("%s: the connection stays open", name)
 		}

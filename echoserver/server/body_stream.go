@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxStreamed is the maximum size of a body that /-/body sends back, in bytes.
+	// maxStreamed is the maximum size, in bytes, of a body that /-/body sends back.
 	maxStreamed  = 1 << 30
 	streamBuffer = 32 << 10
 )

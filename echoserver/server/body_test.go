@@ -73,7 +73,7 @@ func TestBodyLimit(t *testing.T) {
 		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"),
 			Body:          io.NopCloser(strings.NewReader("x")),
 			ContentLength: maxStreamed + 1})
-		if err == nil { // the client may detect first that it could not send the whole body
+		if err == nil { // otherwise, the client detected that it could not send the whole body
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s: a stream over the limit gets %d", proto, response.StatusCode)
@@ -85,7 +85,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends a malformed body, and announces a body over the limit with Expect: 100-continue, as curl does.
+// TestBodiesThatAreRefused sends a malformed body, and uses Expect: 100-continue, as curl does, to announce a body over the limit.
 func TestBodiesThatAreRefused(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{

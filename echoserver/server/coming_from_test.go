@@ -10,7 +10,7 @@ import (
 )
 
 // TestComingFromAnotherEchoServer sends each request in the tables of a how-to page to the real program, and compares the response with the
-// last column of the row. It stops curl after 2.5 s, because an event stream does not end.
+// last cell of the row. It stops curl after 2.5 s, because an event stream does not end.
 func TestComingFromAnotherEchoServer(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl here")

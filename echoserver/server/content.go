@@ -29,7 +29,7 @@ type content struct {
 	policy    string // the Content-Security-Policy, which defaults to sandbox
 	length    int
 	source    io.Reader
-	held      int           // the memory that the content holds, in bytes
+	held      int           // the amount of memory, in bytes, that the content holds
 	text      io.ReadSeeker // only for generated text, because clients can request ranges of it
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEarlyHints checks that a request gets status 103 before the final response only under Full.
+// TestEarlyHints checks that only the Full policy allows status 103 before the final response.
 func TestEarlyHints(t *testing.T) {
 	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))

@@ -246,7 +246,7 @@ func clientOver(connection net.Conn) *http.Transport {
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 
-// stalledBody is a request body that never ends. Each read yields to other goroutines, like the functions returned by writes.
+// stalledBody is a request body that never ends. Each read yields to other goroutines; see the function writes.
 type stalledBody struct {
 	io.Reader
 	io.Closer

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// containerMemory is the default memory limit of an Echo's pods, in MiB.
+	// containerMemory is the default memory limit, in MiB, of an Echo's pods.
 	containerMemory = 64
 	// floodTime is how long each flood lasts.
 	floodTime = 3 * time.Second

@@ -100,7 +100,8 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	})
 }
 
-// TestGRPCClientThatDoesNotRead checks that the server ends a response that the client does not read, but not a stream that is merely idle.
+// TestGRPCClientThatDoesNotRead checks that the server ends a response that the client does not read, but does not end a
+// stream that is merely idle.
 func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)

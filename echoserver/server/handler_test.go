@@ -53,8 +53,8 @@ func TestDelayIsExact(t *testing.T) {
 	}
 }
 
-// TestDelayLimit delays one response fewer than the limit, then one more, and checks that responses can be delayed again after the earlier
-// delays end.
+// TestDelayLimit delays one fewer response than the limit allows, then one more, and checks that responses can be delayed again after
+// the earlier delays end.
 func TestDelayLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)

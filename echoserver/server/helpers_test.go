@@ -125,7 +125,7 @@ type process struct {
 	url, admin  string
 	https       string // the host and port for HTTPS, if it is enabled
 	log         *echotest.LockedBuffer
-	ended       chan struct{} // closed when the process has ended
+	ended       chan struct{} // closed when the process exits
 	endedStatus error
 }
 
@@ -171,7 +171,7 @@ func (p *process) signal(t *testing.T) {
 	}
 }
 
-// wait waits until the process ends, and returns its error.
+// wait waits until the process exits, and returns its error.
 func (p *process) wait(t *testing.T) error {
 	t.Helper()
 	select {

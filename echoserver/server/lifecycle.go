@@ -13,7 +13,7 @@ import (
 // shutdownTimeout is how long requests may take after the server stops listening.
 const shutdownTimeout = 20 * time.Second
 
-// lifecycle is the state of the server: serving, then draining, then ending.
+// lifecycle is the state of the server: serving, then draining, then shutting down.
 type lifecycle struct {
 	draining   atomic.Bool    // the server is not ready but still responds
 	notReady   chan struct{}  // closed when the server begins to drain

@@ -31,7 +31,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return parsed
 }
 
-// series returns the nonzero values of a metric family by labels.
+// series returns the nonzero values of a metric family, keyed by labels.
 func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	t.Helper()
 	all := values(families(t, echotest.Record(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
@@ -54,7 +54,7 @@ func counted(counters *prometheus.CounterVec, labels ...string) int {
 	return int(testutil.ToFloat64(counters.WithLabelValues(labels...)))
 }
 
-// values returns all values of a metric family by labels.
+// values returns all values of a metric family, keyed by labels.
 func values(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, metric := range family.GetMetric() {

@@ -46,7 +46,7 @@ func TestDrain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	if _, _, err := webSocket.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
-		t.Errorf("the WebSocket ends with %v", err)
+		t.Errorf("the WebSocket is closed with %v", err)
 	}
 	if got := echotest.Status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
 		t.Errorf("the admin port's readiness is %d to the end", got)

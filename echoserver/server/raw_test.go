@@ -160,7 +160,8 @@ func TestRawValues_formats(t *testing.T) {
 	}
 }
 
-// TestRawValues_redacted sends secrets that are not UTF-8, some of them on several lines. No response format may contain any part of them.
+// TestRawValues_redacted sends secrets that are not UTF-8, some of them on several lines. No response, in any format, may contain any part
+// of them.
 func TestRawValues_redacted(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
 	const secret = "hunter2\xe9"

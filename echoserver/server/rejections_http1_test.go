@@ -29,7 +29,7 @@ const (
 type rejectedCase struct {
 	sent                     string
 	status                   int
-	reason, protocol, detail string // detail is part of the reported detail
+	reason, protocol, detail string // the reported detail must contain detail
 }
 
 type loggedRejection struct{ Msg, Remote, Protocol, Reason, Detail string }

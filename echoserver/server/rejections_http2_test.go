@@ -28,7 +28,7 @@ func fieldBlock(fields ...string) []byte {
 // http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
 type http2Case struct {
 	send           func(*http2.Framer) error
-	reason, detail string // detail is part of the reported detail
+	reason, detail string // the reported detail must contain detail
 }
 
 // rejectedFrames returns cases from RFC 9113, RFC 8441, and h2spec.
@@ -110,13 +110,13 @@ func TestRejectedFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.send(framer) // the server may end the connection before it has read everything
+		_ = c.send(framer) // the server may close the connection before it has read everything
 		awaitRejection(framer)
 		checkRejection(t, name, h.metrics, log, conn, rejectedCase{reason: c.reason, protocol: "HTTP/2.0", detail: c.detail})
 	}
 }
 
-// awaitRejection reads until the server ends a stream or the connection.
+// awaitRejection reads until the server closes a stream or the connection.
 func awaitRejection(framer *http2.Framer) {
 	for {
 		frame, err := framer.ReadFrame()

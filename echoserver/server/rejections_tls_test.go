@@ -25,7 +25,7 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. net/http would wait for a line feed.
+// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line feed.
 func TestTLSOnThePortWithout(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -97,7 +97,7 @@ func TestRejectedClients(t *testing.T) {
 		c.change(config)
 		conn := echotest.Dial(t, s.address)
 		secure := tls.Client(conn, config)
-		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the certificate
+		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the client certificate
 		_, _ = io.Copy(io.Discard, secure)
 		echotest.Until(t, "it is logged", func() bool { return len(rejectionsIn(t, &s.log)) > 0 })
 		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: rejections.ReasonHandshake, protocol: "TLS", detail: c.detail})
@@ -117,7 +117,7 @@ func TestHandshakesThatDoNotEnd(t *testing.T) {
 			synctest.Wait()
 			found := rejectionsIn(t, &s.log)
 			if len(found) != want || want > 0 &&
-				(found[0].Reason != rejections.ReasonHandshake || found[0].Detail != "the handshake did not end in time") {
+				(found[0].Reason != rejections.ReasonHandshake || found[0].Detail != "the handshake did not complete in time") {
 				t.Errorf("%d bytes: the log is %s", length, &s.log)
 			}
 			_ = s.server.Close()
@@ -125,7 +125,7 @@ func TestHandshakesThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatClientsEnd closes connections before it sends any data, as health checks do, and in the middle of the first message.
+// TestHandshakesThatClientsEnd closes connections before sending any data, as health checks do, and in the middle of the first message.
 func TestHandshakesThatClientsEnd(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
 		s := serveTLS(t, "")

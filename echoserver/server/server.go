@@ -29,12 +29,12 @@ const (
 	maxStreams = 32
 	// window is the maximum size, in bytes, of body data in transit on an HTTP/2 connection.
 	window = 64 << 10
-	// maxFrame is the maximum size of an HTTP/2 frame, in bytes. Because net/http keeps a buffer of this size for each connection, it is
-	// the lowest value that RFC 9113 (4.2) allows.
+	// maxFrame is the maximum size, in bytes, of an HTTP/2 frame. It is the lowest value that RFC 9113 (4.2) allows, because net/http keeps
+	// a buffer of this size for each connection.
 	maxFrame = 16 << 10
 )
 
-// Run serves until ctx ends, then drains and returns nil.
+// Run serves until ctx is done, then drains and returns nil.
 func Run(ctx context.Context, s Settings, version string, log *slog.Logger) error {
 	s.version = version
 	life := newLifecycle()
@@ -65,7 +65,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 	log.Info("listening", attributes...)
 	if len(s.unknown) > 0 {
-		log.Warn("environment variables that begin with ECHO_ are not settings and have no effect", "names", s.unknown)
+		log.Warn("these environment variables begin with ECHO_, but are not settings and have no effect", "names", s.unknown)
 	}
 	if s.controls == controls.Full {
 		log.Warn("controls are Full: requests can set headers that proxies, caches, and browsers act on; use this only in private networks")

@@ -11,7 +11,7 @@ import (
 // spelling is an unusual value for a setting. It either means the same as another value, or is rejected with a reason.
 type spelling struct{ text, same, refused string }
 
-// spellings has a row for each setting, with a usual value that is not the default, and unusual values.
+// spellings returns a row for each setting, with a usual value that is not the default, and unusual values.
 func spellings() map[string]struct {
 	usual string
 	odd   []spelling

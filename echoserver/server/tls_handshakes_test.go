@@ -76,8 +76,8 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must end the oldest one. A complete handshake must not
-// count toward the limit.
+// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must abort the oldest one. A complete handshake must
+// not count toward the limit.
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends one first message below and one above the size limit, each with many protocol names.
+// TestLargeHandshake sends a first message below the size limit and one above it, each with many protocol names.
 func TestLargeHandshake(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {

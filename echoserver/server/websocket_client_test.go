@@ -109,7 +109,7 @@ func (c *rawClient) next(t *testing.T) string {
 	return names[opcode] + string(payload)
 }
 
-// all reads messages and control frames until the connection ends, and responds to the close frame.
+// all reads messages and control frames until the connection is closed, and responds to the close frame.
 func (c *rawClient) all(t *testing.T) []string {
 	t.Helper()
 	var got []string

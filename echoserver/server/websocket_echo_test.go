@@ -189,7 +189,7 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 }
 
 // TestHandshakeLog requests WebSockets, in some cases with invalid handshakes. At the debug level, the server must log the headers of these
-// requests, but of no others.
+// requests, and of no other requests.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
@@ -214,7 +214,7 @@ func TestHandshakeLog(t *testing.T) {
 		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
 			t.Errorf("%s: there is no response: %v", name, err)
 		}
-		_ = connection.Close() // the server logs a WebSocket when it ends
+		_ = connection.Close() // the server logs a WebSocket when the WebSocket closes
 		echotest.Until(t, name+": the request is logged", func() bool { return strings.Contains(log.String(), `"msg":"request"`) })
 		expectHandshakeLine(t, name, log.String(), c.target, c.logged)
 	}

@@ -29,7 +29,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent  []string
 		pause time.Duration // how long the client waits after each frame
-		takes time.Duration // the expected time from the first byte until the WebSocket ends
+		takes time.Duration // the expected time from the handshake until the server's close frame
 		want  string
 	}{
 		"nothing":               {nil, 0, 620 * seconds, silent},
@@ -83,7 +83,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrameThatIsLate sends only the first part of a frame, with the handshake.
+// TestWebSocketFrameThatIsLate sends the handshake together with only the first part of a frame.
 func TestWebSocketFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -124,7 +124,7 @@ func (c halfClosed) CloseWrite() error {
 	return c.SetWriteDeadline(time.Now())
 }
 
-// TestWebSocketClientThatDoesNotClose sends frames that end the WebSocket, but does not close the connection. The server must continue to
+// TestWebSocketClientThatDoesNotClose sends frames that close the WebSocket, but does not close the connection. The server must continue to
 // read for a while, so that data from the client does not cause a reset.
 func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -73,7 +73,7 @@ func (s *Settings) source() string {
 	return "directory " + s.Folder
 }
 
-// Follow reloads the files whenever they change, until ctx ends.
+// Follow reloads the files whenever they change, until ctx is done.
 func (c *Certificates) Follow(ctx context.Context) {
 	poll := time.NewTicker(rotationPoll)
 	defer poll.Stop()

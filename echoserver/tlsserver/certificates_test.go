@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAwaitCertificates_endsWithTheServer stops a server that still waits for its certificate.
+// TestAwaitCertificates_endsWithTheServer stops a server that is still waiting for its certificate.
 func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
@@ -82,7 +82,7 @@ func TestCertificates_rotations(t *testing.T) {
 }
 
 // TestCertificates_emptyAuthority starts with an empty ca.crt that becomes valid later. Throughout, the server must serve and rotate the
-// certificate. Each time ca.crt becomes empty, it must log and count this only once.
+// certificate. Each time ca.crt becomes empty, the server must log and count this only once.
 func TestCertificates_emptyAuthority(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")

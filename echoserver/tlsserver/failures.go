@@ -33,7 +33,7 @@ func (c *Connection) reportFailure(err error) {
 	case c.transport.received == 0 || hasLeft(err):
 		return
 	case isTimeout(err):
-		what.Detail = "the handshake did not end in time"
+		what.Detail = "the handshake did not complete in time"
 	}
 	c.reporter.Report(what)
 	if what.Reason == rejections.ReasonNoTLS {

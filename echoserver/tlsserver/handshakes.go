@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// LimitHandshakes is the reason that metrics report for handshakes that the server ends to make room for others.
+	// LimitHandshakes is the reason that metrics report for handshakes that the server aborts to make room for others.
 	LimitHandshakes = "handshakes"
 	// maxHandshakes is the maximum number of handshakes in progress. A handshake begins when its first data arrives.
 	maxHandshakes = 256
 	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake, including the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps several KiB for each certificate in
-	// memory.
+	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps several KiB in memory for each
+	// certificate.
 	maxPeerCertificates = 8
 	// closeTimeout is how long Close may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
@@ -28,7 +28,7 @@ var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 // transport is the connection that carries TLS data. It limits the size of the handshake, and how long Close takes.
 type transport struct {
 	net.Conn
-	handshakes *connection.EvictingSet // the handshakes in progress; most take milliseconds, and the oldest ends to make room for a new one
+	handshakes *connection.EvictingSet // the handshakes in progress; most take milliseconds, and the oldest is aborted to make room
 	received   int                     // the number of handshake bytes received
 	complete   bool                    // whether the handshake is complete
 	closing    atomic.Bool

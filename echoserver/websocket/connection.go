@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// messageTimeout is the time limit for sending a message.
+	// messageTimeout is the time limit for receiving a message.
 	messageTimeout = 2 * time.Minute
 	// closeTimeout is how long the server waits for a client to close a WebSocket, and for data in transit when the server stops.
 	closeTimeout = 5 * time.Second

@@ -10,7 +10,7 @@ import (
 const (
 	// LimitMessage is the reason that metrics report for a message that is too long.
 	LimitMessage = "websocket_message"
-	// maxMessage is the maximum size of a WebSocket message, in bytes.
+	// maxMessage is the maximum size, in bytes, of a WebSocket message.
 	maxMessage = 1 << 20
 	// firstChunk is the size of a message's first chunk. Each chunk is twice as large as the previous one, up to maxChunk.
 	firstChunk = 4 << 10

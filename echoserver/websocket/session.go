@@ -19,7 +19,7 @@ type session struct {
 	first      *message // sent before any message is received, unless it is nil
 }
 
-// run echoes messages until the WebSocket has ended. It returns the limit that ended the WebSocket, or "" if no limit did.
+// run echoes messages until the WebSocket is closed. It returns the limit that caused the close, or "" if no limit did.
 func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {
@@ -96,13 +96,13 @@ func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 	return writer.Close()
 }
 
-// close sends a close frame, and waits until the WebSocket has ended. Only the first call has an effect.
+// close sends a close frame, and waits until the WebSocket is closed. Only the first call has an effect.
 func (s *session) close(code websocket.StatusCode, reason string) {
 	s.connection.end() // because the library waits for some events without a time limit
 	_ = s.socket.Close(code, reason)
 }
 
-// closeFor returns the close code and the reason for an error that ends a WebSocket, and the limit that was reached, if any. The code and
+// closeFor returns the close code and the reason for an error on a WebSocket, and the limit that was reached, if any. The code and
 // the reason have no effect if the library has already sent a close frame, as it does for most invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {

@@ -4,7 +4,7 @@ import "context"
 
 // Synced is a channel, and a runnable that closes the channel after a manager has filled its caches.
 //
-// A manager cannot stop before its caches are filled. If its context ends earlier, it keeps waiting and uses a whole CPU core (see
+// A manager cannot stop before its caches are filled. If its context is canceled earlier, it keeps waiting and uses a whole CPU core (see
 // sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go). It does not hold the lease yet, so no other replica has to wait for it.
 type Synced chan struct{}
 

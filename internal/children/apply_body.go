@@ -23,8 +23,8 @@ func escaped(body []byte) []byte {
 	return all
 }
 
-// unlikeYAML reports whether a character is allowed in JSON strings, but is forbidden or changed in YAML strings. These are the byte order
-// mark, noncharacters, and control characters such as the line break U+0085.
+// unlikeYAML reports whether a character is allowed in JSON strings, but is forbidden or changed in YAML strings. Such characters are the
+// byte order mark, noncharacters, and control characters such as the line break U+0085.
 func unlikeYAML(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }

@@ -90,8 +90,8 @@ func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 }
 
 // controllerReference returns a reference that does not block the deletion of the owner. For a reference that blocks deletion, the
-// OwnerReferencesPermissionEnforcement admission plugin requires the right to update the owner's finalizers. The plugin can take up to 30 s
-// to learn about the owner's kind after the kind's CustomResourceDefinition is installed.
+// OwnerReferencesPermissionEnforcement admission plugin requires permission to update the owner's finalizers. The plugin can take up to
+// 30 s to learn about the owner's kind after the kind's CustomResourceDefinition is installed.
 func controllerReference(owner metav1.Object, kind schema.GroupVersionKind) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(owner, kind)
 	reference.BlockOwnerDeletion = new(false)

@@ -26,7 +26,7 @@ func build(t *testing.T) []string {
 	return programs
 }
 
-// run executes a program without environment variables.
+// run executes a program with HOME as its only environment variable.
 func run(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	out, err := &strings.Builder{}, &strings.Builder{}

@@ -37,7 +37,7 @@ func (t Times) mayEnd(at time.Time, leads bool) bool {
 	return even == leads
 }
 
-// Changes determines when the operator must restart because the APIs that the cluster offers have changed permanently since the start. It
+// Changes determines when the operator must restart because the APIs that the cluster offers have changed permanently since startup. It
 // sends no requests and reads no clock.
 type Changes struct {
 	Times
@@ -78,7 +78,7 @@ func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	return changes
 }
 
-// since describes, in sorted order, how an offer differs from the offer at the start.
+// since describes, in sorted order, how an offer differs from the offer at startup.
 func (c *Changes) since(now Offer) []string {
 	var changes []string
 	for kind, found := range now {

@@ -84,7 +84,7 @@ func TestAllChangesAreNamed(t *testing.T) {
 	NewWithT(t).Expect(changes.since(now)).To(HaveExactElements(want))
 }
 
-// replica is a series of processes. Each process begins a moment after the previous one has ended.
+// replica is a series of processes. Each process starts a moment after the previous one exits.
 type replica struct {
 	Changes
 	leads bool
@@ -121,7 +121,7 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 	}
 }
 
-// expectApart checks that replicas ended at least one period apart, and that each replica ran for at least the minimum time.
+// expectApart checks that replicas exited at least one period apart, and that each replica ran for at least the minimum time.
 func expectApart(t *testing.T, times Times, replicas []*replica) {
 	t.Helper()
 	if len(replicas[0].ended) == 0 || len(replicas[1].ended) == 0 {

@@ -22,7 +22,7 @@ type Kind struct {
 	In []string
 }
 
-// Cluster queries which kinds a cluster serves.
+// Cluster determines which kinds a cluster serves.
 type Cluster struct {
 	apis    *discovery.DiscoveryClient
 	objects metadata.Interface

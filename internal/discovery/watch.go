@@ -29,7 +29,7 @@ func (w *Watch) Miss() { w.missed.Store(true) }
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
 // Look queries the cluster if there are kinds to ask about. It returns the changes that require the process to exit, or none if the process
-// can continue. A failed query shows no change.
+// can continue. A failed query counts as no change.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()

@@ -104,7 +104,7 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddReconcile records that a reconcile of an Echo has just ended.
+// AddReconcile records that a reconcile of an Echo has just finished.
 func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
 	last := Reconcile{Ended: h.now()}
 	last.Duration = last.Ended.Sub(began)

@@ -1,4 +1,4 @@
-// Package kinds lists the kinds that the operator creates, for programs that read the operator's objects but do not build them.
+// Package kinds lists the kinds of objects that the operator creates, for programs that read the objects but do not build them.
 package kinds
 
 // Kind is a kind of object that the operator creates for Echoes.

@@ -31,7 +31,7 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
-// complete the word, 4 if they cannot, and 6 if, in addition, no space follows the word.
+// complete the word, 4 if they cannot, and 6 if they cannot and no space follows the word.
 func expectCompletions(t *testing.T, line []string, want string) {
 	t.Helper()
 	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)

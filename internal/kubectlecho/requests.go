@@ -168,7 +168,7 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a pod's port reachable until ctx ends, as kubectl port-forward does. If WebSocket is not available, the connection uses
+// forward makes a pod's port reachable, as kubectl port-forward does, until ctx is done. If WebSocket is not available, the connection uses
 // SPDY.
 func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
 	number, err := portOf(pod, port)

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// pod returns a ready pod with named ports, after applying the changes.
+// pod applies the changes to a ready pod with named ports, and returns the result.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// run executes a command line of kubectl and returns its exit code and output.
+// run executes the plugin as kubectl does, and returns its exit code and output.
 func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return runAs(t, install(t, "kubectl-echo"), arguments...)
@@ -109,7 +109,7 @@ func TestPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	code, stdout, stderr := run(t, "path", server.URL, "--header", "X-Api-Key: hunter2", "--expect", "client.address=kept")
-	if code != 1 || stderr != "" || !strings.Contains(stdout, "the response 404 does not prove that it comes from an Echo") {
+	if code != 1 || stderr != "" || !strings.Contains(stdout, "the response with status 404 does not prove that it comes from an Echo") {
 		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
 	}
 }

@@ -30,7 +30,7 @@ The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and
   # Show the same as JSON, for a program
   kubectl echo status web -o json
 
-  # List the Echoes of all namespaces
+  # List the Echoes in all namespaces
   kubectl echo status -A`,
 		ValidArgsFunction: completeEcho(flags),
 		RunE: func(c *cobra.Command, names []string) error {
@@ -50,7 +50,7 @@ The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and
 			return cluster.list(c.Context(), format, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the Echoes of all namespaces")
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the Echoes in all namespaces")
 	command.Flags().StringVarP(&format, "output", "o", "", "The output format: json, or empty for text")
 	completeFlag(command, "output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	return command

@@ -29,7 +29,7 @@ func SetLimit(cgroup fs.FS) {
 	}
 }
 
-// limitOf returns three quarters of a control group's limit in bytes, or false if there is no limit.
+// limitOf returns three quarters of a control group's memory limit as a number of bytes, or false if there is no limit.
 func limitOf(cgroup fs.FS) (int64, bool) {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds the limit down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {

@@ -17,7 +17,7 @@ const (
 	worthIt = 8 << 20
 )
 
-// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx ends. Otherwise, memory usage
+// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx is done. Otherwise, memory usage
 // would stay as high as it was under load.
 func ReturnAtRest(ctx context.Context) {
 	ticker := time.NewTicker(lookPeriod)

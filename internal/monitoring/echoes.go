@@ -19,7 +19,7 @@ import (
 const maxNamed = 20
 
 // Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
-// the sum over all replicas is correct. Echoes is safe for concurrent use.
+// the sum over all replicas of the operator is correct. Echoes is safe for concurrent use.
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the address of the directory that contains the alerts' runbooks.
+// runbooks is the URL of the directory that contains the alerts' runbooks.
 const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
 
 //go:embed alerts.yaml
@@ -39,7 +39,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	}, nil
 }
 
-// addRunbooks adds to each alert the address of its runbook.
+// addRunbooks adds the URL of its runbook to each alert.
 func addRunbooks(value any) {
 	switch value := value.(type) {
 	case []any:

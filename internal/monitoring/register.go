@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The names of the operator's own metrics start with prefix.
+// prefix is the start of the names of the operator's own metrics.
 const prefix = "echo_operator_"
 
 // Metrics are the operator's own metrics. The operator's libraries add metrics about reconciles, queues, requests, and the process.
@@ -29,7 +29,7 @@ func New(now func() time.Time) *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, which must not contain metrics from another operator. The channel elected is closed when this
+// Register adds the metrics to a registry, which must not contain metrics from another operator. The elected channel is closed when this
 // process becomes the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error

@@ -44,8 +44,8 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // OperationOf returns the verb and the resource of a request in the form that RBAC rules use, such as "patch" and "echoes/status". For a
-// request that is not about a resource, such as a request for the API server's version, the resource is "none". The API server's URL may
-// have a path prefix.
+// non-resource request, such as a request for the API server's version, the resource is "none". The API server's URL may have a path
+// prefix.
 func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {

@@ -60,7 +60,7 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	return "", errors.New("a person's token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME")
 }
 
-// endpointFiles returns the name of the file for each of the operator's URL paths.
+// endpointFiles returns the file name for each URL path that must-gather reads from the operator.
 func endpointFiles() map[string]string {
 	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
 }

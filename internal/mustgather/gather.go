@@ -58,7 +58,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read: the requested namespaces and others, or "" for all if none are requested.
+// scope returns the namespaces to read: the requested namespaces plus the given others, or "" for all namespaces if none are requested.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -108,7 +108,7 @@ func (g *gatherer) operatorNamespaces() []string {
 	return namespacesOf(g.operators())
 }
 
-// createdKinds returns the kinds that the operator creates. Objects of the kinds in named have the same name as their Echo.
+// createdKinds returns the kinds that the operator creates. The named kinds are those whose objects have the same name as their Echo.
 func createdKinds() (created, named []string) {
 	for _, k := range kinds.Table() {
 		kind := k.Resource + "." + k.Version + "." + k.Group

@@ -115,7 +115,8 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret redacts a value, and records it so that it is also redacted in all strings. If the value is a map, the names of its fields are kept.
+// secret redacts a value, and records it so that it is also redacted in all strings. If the value is a map, the names of its fields are
+// kept.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:

@@ -48,8 +48,8 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	return append(append(objects, snippets...), starts...), err
 }
 
-// collect creates an object from each file that matches a pattern. The function make receives the file's name (without the extension) and
-// content.
+// collect creates an object from each file that matches a pattern. The make function receives the file's name (without the extension) and
+// its content.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)

@@ -16,7 +16,7 @@ import (
 )
 
 // ServingCertificate is an endpoint's certificate. It is read from tls.crt and tls.key in a directory, and is self-signed until these files
-// exist. The files can appear after the start: OpenShift creates the Secret that a Service names in its
+// exist. The files can appear after the operator starts: OpenShift creates the Secret that a Service names in its
 // service.beta.openshift.io/serving-cert-secret-name annotation. The kubelet then adds the files to the running pod. After a rotation, new
 // connections use the new certificate.
 type ServingCertificate struct {

@@ -31,14 +31,14 @@ type TLSProfile struct {
 	Refused string
 }
 
-// AddAPIServer adds the kind that contains the profile to a scheme, without the hundred other kinds in the same API.
+// AddAPIServer adds the APIServer kind, which contains the profile, to a scheme, without the hundred other kinds in the same API.
 func AddAPIServer(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
 	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)
 	return nil
 }
 
-// FindTLSProfile reads the profile of a cluster with one request. An error means that the operator does not know whether the cluster has a
+// FindTLSProfile sends one request to read a cluster's profile. An error means that the operator does not know whether the cluster has a
 // profile.
 func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})

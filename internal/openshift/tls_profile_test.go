@@ -87,7 +87,7 @@ func TestNamesOfAProfile(t *testing.T) {
 }
 
 // TestAProfileWithoutCiphersThatGoHasIsNotOpen restricts an endpoint to a profile whose ciphers Go does not support. Without ciphers from
-// the profile, Go would offer its own ciphers.
+// the profile, Go would offer its default ciphers.
 func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
 	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(

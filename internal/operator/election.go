@@ -44,7 +44,7 @@ func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, er
 	}, err
 }
 
-// releaseLease releases the lease after all runnables have ended, so that another replica does not have to wait until the lease expires.
+// releaseLease releases the lease after all runnables have stopped, so that another replica does not have to wait until the lease expires.
 func (o *Operator) releaseLease(ctx context.Context) {
 	if o.lock == nil {
 		return

@@ -121,7 +121,7 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that ends with or without an error. It ends when its context ends, or immediately if it has lost the lease.
+// endedManager is a manager that returns with or without an error: when its context is done, or immediately if it has lost the lease.
 type endedManager struct {
 	manager.Manager
 	ends error

@@ -248,7 +248,8 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls),
 	}
-	if o.lock != nil { // after a failed renewal, client-go would release the lease while the reconcilers still run
+	// LeaderElectionReleaseOnCancel is not set: after a failed renewal, client-go would release the lease while the reconcilers still run.
+	if o.lock != nil {
 		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
 	}
 	return all

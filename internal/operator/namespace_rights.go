@@ -95,7 +95,7 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	return missing, nil
 }
 
-// may asks the API server about one right. If the API server forbids the question, may assumes that the operator has the right.
+// may asks the API server about one right. If the API server forbids the request, the function assumes that the operator has the right.
 func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface,
 	right authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{

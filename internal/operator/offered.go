@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// discoverTimeout limits the discovery of the cluster's APIs at the start.
+// discoverTimeout limits the discovery of the cluster's APIs at startup.
 const discoverTimeout = 30 * time.Second
 
 // offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. The operator sets up caches and
@@ -79,8 +79,8 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 // discoverRetries returns a backoff that outlasts the restart of an API server: it waits for 1 + 2 + 4 + 8 s.
 func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
 
-// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which the operator lists the
-// kinds. An empty name stands for all namespaces.
+// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which the operator lists
+// objects of these kinds. An empty name stands for all namespaces.
 func optionalKinds(options Options) []discovery.Kind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
@@ -150,7 +150,8 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 	}
 }
 
-// requiredAPIs returns a function that reports whether Echoes require a kind. It returns false until the caches are filled.
+// requiredAPIs returns a function that reports whether Echoes require a kind. If the caches are not filled yet, the function
+// always returns false.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
@@ -160,7 +161,8 @@ func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 		return slices.ContainsFunc(list.Items, func(echo v1.Echo) bool { return by(&echo) })
 	}
 	gateways, monitors := used(children.HasGateway), used(desired.HasMonitoring)
-	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // a cluster does not start to serve Routes later
+	// A cluster that did not serve Routes when the operator started does not serve them later.
+	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown
 	routes := routesUnknown && used(children.HasIngress)
 	return func(kind discovery.Kind) bool {
 		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind() ||

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/memory"
 )
 
-// Run runs the operator until ctx ends, and then returns nil. Complete must have been called on the options.
+// Run runs the operator until ctx is done, and then returns nil. Complete must have been called on the options.
 func Run(ctx context.Context, options Options) error {
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	go memory.ReturnAtRest(ctx)

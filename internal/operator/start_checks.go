@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout limits each request of the startup checks.
+// startCheckTimeout is the timeout of each request that the startup checks send.
 const startCheckTimeout = 10 * time.Second
 
 // FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves the given API. The

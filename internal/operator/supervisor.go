@@ -20,7 +20,7 @@ const (
 	fillTimeout = 2 * time.Minute
 )
 
-// supervisor ends the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
+// supervisor stops the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
 // or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
 	// namespaces lists the namespaces to watch, or is empty for all namespaces.
@@ -37,7 +37,7 @@ type supervisor struct {
 	log        logr.Logger
 }
 
-// run blocks until the process should end.
+// run blocks until the process should exit.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.NewTicker(askPeriod)
 	defer rights.Stop()
@@ -67,7 +67,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end because the accessible namespaces have changed or the caches are not filled after
+// checkCaches reports whether the process should exit because the accessible namespaces have changed or the caches are not filled after
 // fillTimeout. It checks rights only while a namespace is not watched or a cache is not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
@@ -88,7 +88,7 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 // changed reports whether a restart would change the watched namespaces. Errors are ignored, because the check will be repeated.
 func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	asked := s.namespaces
-	if filled { // watched namespaces are served until the process ends, even if the rights in them change
+	if filled { // watched namespaces are served until the process exits, even if the rights in them change
 		asked = slices.Sorted(maps.Keys(s.missing))
 	}
 	if len(asked) == 0 {

@@ -76,7 +76,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 		return missingRights{}, nil
 	}
 	late := func(after time.Duration) bool { return after > 40*time.Second }
-	const hour, minute = time.Hour - time.Second, time.Minute // the test ends the process before the hour is over
+	const hour, minute = time.Hour - time.Second, time.Minute // the test stops the supervisor before the hour is over
 	for name, c := range map[string]struct {
 		scenario scenario
 		ends     time.Duration
@@ -115,7 +115,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// waitingManager is a manager whose caches are filled after 3 s. It records the time when its context ended.
+// waitingManager is a manager whose caches are filled after 3 s. It records the time when its context was canceled.
 type waitingManager struct {
 	manager.Manager
 	synced caches.Synced
@@ -143,7 +143,7 @@ func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	})
 }
 
-// failedManager is a manager that fails to stop.
+// failedManager is a manager that returns an error when it stops.
 type failedManager struct{ manager.Manager }
 
 func (failedManager) Start(ctx context.Context) error {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxSize is the maximum size of a verdict, in bytes: a kubelet keeps the last 4,096 bytes of a termination message.
+	// maxSize is the maximum size, in bytes, of a verdict: the kubelet keeps the last 4,096 bytes of a termination message.
 	maxSize = 4000
-	// maxRead is the maximum size of a termination message that Decode reads, in bytes.
+	// maxRead is the maximum size, in bytes, of a termination message that Decode reads.
 	maxRead = 4096
 	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other strings.
 	MaxName, MaxValue, MaxText = 64, 32, 200

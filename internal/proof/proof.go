@@ -56,8 +56,8 @@ func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 // Value returns the value of ResponseHeader: a proof, and the number of requests with the same nonce that the server has received.
 func Value(proof string, attempt int) string { return proof + "; attempt=" + strconv.Itoa(attempt) }
 
-// Verify reports whether a value of ResponseHeader proves that the Echo received the nonce. The zero value stands for any Echo. The result
-// attempt is the number of requests with this nonce that the server claims to have received.
+// Verify reports whether a value of ResponseHeader proves that the Echo received the nonce. The zero value stands for any Echo. In the
+// result, attempt is the number of requests with this nonce that the server claims to have received.
 func (e Echo) Verify(nonce, value string) (attempt int, ok bool) {
 	digest, rest, _ := strings.Cut(value, ";")
 	if !hmac.Equal([]byte(strings.TrimSpace(digest)), []byte(e.digest(byServer, nonce))) {

@@ -24,7 +24,7 @@ import (
 const (
 	// patience is how long a test waits for a state, and period is the time between two polls.
 	patience, period = 90 * time.Second, 500 * time.Millisecond
-	// prefix begins the names of all Echoes that the tests create.
+	// prefix is the beginning of the name of each Echo that the tests create.
 	prefix = "scorecard-"
 )
 

@@ -98,7 +98,7 @@ func TestRequestsThatFailEndATest(t *testing.T) {
 	}
 }
 
-// TestAccessFile checks that access.yaml grants only the permissions that the tests use.
+// TestAccessFile checks that access.yaml grants exactly the permissions that the tests use.
 func TestAccessFile(t *testing.T) {
 	text, err := os.ReadFile("access.yaml")
 	if err != nil {

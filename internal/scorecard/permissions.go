@@ -46,7 +46,7 @@ type check struct {
 	isListed   bool
 }
 
-// checksOf returns the permission checks for an operator that runs in the namespace own and watches the namespace other.
+// checksOf returns the permission checks for an operator that runs in one namespace (own) and watches another namespace (other).
 func checksOf(b bundle.Bundle, own, other string) []check {
 	var all []check
 	for _, p := range bundle.Listed(b.CSV.Spec.Install.Spec.Permissions[0].Rules) {

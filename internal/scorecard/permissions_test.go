@@ -76,8 +76,9 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestLeasesOfTheBundle checks that the bundle lists only permissions for the operator's own lease. If the operator watches all namespaces,
-// OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and the control plane.
+// TestLeasesOfTheBundle checks that the bundle's permissions for leases cover only the operator's own lease. If the operator watches all
+// namespaces, OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and the control
+// plane.
 func TestLeasesOfTheBundle(t *testing.T) {
 	var leases []string
 	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {

@@ -74,7 +74,7 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 	}
 }
 
-// pauseCause returns the cause for a change that is not rolled out because the Deployment is paused.
+// pauseCause returns the cause if a change is not rolled out because the Deployment is paused.
 func pauseCause(d *appsv1.Deployment) cause {
 	if !d.Spec.Paused || !rolling(d) {
 		return cause{}

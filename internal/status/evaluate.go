@@ -94,7 +94,7 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	}
 }
 
-// SetCondition sets a condition. It keeps the conditions in a fixed order, in which the console shows them, regardless of which condition
+// SetCondition sets a condition. It keeps the conditions in the fixed order in which the console shows them, regardless of which condition
 // was set first.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)

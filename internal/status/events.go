@@ -107,7 +107,8 @@ func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition
 
 // isNews reports whether an event is due for a verdict, given the previous conditions. An event is due if the Echo becomes ready, stops
 // being ready, or is not ready for a new reason that requires action or is final. An event is also due if the same reason later makes the
-// Echo degraded, because the first event may have reported a temporary failure, such as a slow read of a Secret that does not exist.
+// Echo degraded, because the first event may have reported a temporary failure, such as a timeout while reading a Secret that turns out
+// not to exist.
 func (v verdict) isNews(before []metav1.Condition) bool {
 	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
 	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {

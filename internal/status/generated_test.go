@@ -30,7 +30,7 @@ import (
 // generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure is reproducible.
 const generatedReconciles = 500
 
-// clock is the time of the first generated reconcile. The API server stores this time without the fraction of a second.
+// clock is the time of the first generated reconcile. The API server stores this time without its fractional seconds.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
 // generator generates random states of Echoes, and the observations that reconciles make of these states.
@@ -100,7 +100,7 @@ func (g generator) observation() Observation {
 	return seen
 }
 
-// failure returns the error of a reconcile, usually nil.
+// failure returns the error of a reconcile, which is usually nil.
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
 	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: "Too many", Quote: g.text()},

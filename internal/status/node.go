@@ -109,7 +109,7 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 	return named
 }
 
-// PodsByNode counts the pods on each node, except for pods that have ended.
+// PodsByNode counts the pods on each node, except for pods that have finished.
 func PodsByNode(pods []corev1.Pod) map[string]int {
 	count := map[string]int{}
 	for i := range pods {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// maxLine is the maximum length of a note on a check or a companion, in bytes.
+// maxLine is the maximum length, in bytes, of a note on a check or a companion.
 const maxLine = 220
 
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.

@@ -18,7 +18,7 @@ type Observation struct {
 	Ingress    *networkingv1.Ingress
 	// NoDeployment is true if the Deployment is known to be missing and the reconcile did not create it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label that the watches select. The operator then receives no events for the child.
+	// Unwatched is true if a child lost the label that the watches filter by. The operator then receives no events for the child.
 	Unwatched bool
 	// Pods are the pods of the Deployment, newest first.
 	Pods       []corev1.Pod
@@ -38,7 +38,7 @@ type Observation struct {
 	// Unserved lists the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
 	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster
-	// serves no Routes.
+	// does not serve the Route API.
 	NoRoute string
 	// CompanionError is the error that prevents the creation of a requested companion.
 	CompanionError error

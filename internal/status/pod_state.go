@@ -81,7 +81,7 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// podStates returns the sorted names of pods by state, with at most maxPodNames names for each state. It never returns nil.
+// podStates returns the names of pods, sorted and grouped by state, with at most maxPodNames names for each state. It never returns nil.
 func podStates(pods []corev1.Pod) map[string][]string {
 	states := map[string][]string{}
 	for i := range pods {

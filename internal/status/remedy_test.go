@@ -48,7 +48,7 @@ func rejecting(words string) Observation {
 	return Observation{Deployment: d}
 }
 
-// requestFailed returns the error from a failed request on an Echo's Ingress.
+// requestFailed returns the error from a failed request for an Echo's Ingress.
 func requestFailed(err error) error {
 	return &children.RequestError{Action: children.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }

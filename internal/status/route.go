@@ -98,7 +98,7 @@ func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
 
-// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero.
+// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero if no check is necessary.
 func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
 	if !children.HasGateway(echo) {
 		return 0

@@ -73,7 +73,7 @@ func isRefusal(err error) bool {
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status.Status().Code)
 }
 
-// isStalled reports whether an Echo with the verdict is stalled. status contains the verdict's other conditions.
+// isStalled reports whether an Echo with this verdict is stalled. status contains the verdict's other conditions.
 func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	switch {
 	case v.ready == metav1.ConditionTrue || v.degraded != metav1.ConditionTrue:

@@ -75,7 +75,7 @@ func stallRows() map[v1.Reason]stallRow {
 	}
 }
 
-// reasonsOfConditions returns the names of the constants for condition reasons.
+// reasonsOfConditions returns the values of the constants for condition reasons.
 func reasonsOfConditions(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/v1/echo_reasons.go", nil, parser.SkipObjectResolution)
@@ -126,8 +126,8 @@ func TestStallsBy_allReasons(t *testing.T) {
 	}
 }
 
-// stalledAt returns the Stalled condition's reason and the time until the next reconcile. It runs a series of failed reconciles at the
-// given times after the first reconcile.
+// stalledAt runs a first reconcile, and then reconciles at the given times after the first. It returns the Stalled condition's status and
+// reason, and the time until the next reconcile.
 func stalledAt(failure func() *Failure, seen Observation, after ...time.Duration) (reason string, next time.Duration) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 })
 	for _, after := range slices.Concat([]time.Duration{0}, after) {

@@ -84,10 +84,10 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 
 // causes holds the facts, other than pod counts, on which a verdict depends.
 type causes struct {
-	// pods is the cause of missing pods, and routes is the cause if Gateways do not send requests. Each is zero if the cause is unknown or
-	// if nothing is wrong.
+	// pods is the cause of missing pods, and routes is the cause if Gateways do not send requests to the Echo. Each is zero if the cause is
+	// unknown or if nothing is wrong.
 	pods, routes cause
-	// routed is true if Gateways send requests.
+	// routed is true if Gateways send requests to the Echo.
 	routed bool
 	// notes are sentences that do not affect the conditions.
 	notes []string
@@ -147,7 +147,7 @@ func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 	}
 	if failure.Transient {
 		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady
-		if seen.Deployment == nil { // objects that could not be read are unknown
+		if seen.Deployment == nil { // the state of objects that could not be read is unknown
 			v.ready = metav1.ConditionUnknown
 		}
 	}

@@ -82,7 +82,7 @@ func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) 
 	decision, reason, err := h.authorize.Authorize(r.Context(), wants)
 	switch {
 	case err != nil:
-		h.log.Error(err, "Authorization failed because the API server does not respond.", "user", known.User.GetName())
+		h.log.Error(err, "Authorization failed because the API server did not review the request.", "user", known.User.GetName())
 		writeError(out, http.StatusServiceUnavailable, "the API server cannot check your permissions at the moment; try again later")
 	case decision != authorizer.DecisionAllow:
 		h.log.V(1).Info("Access denied.", "user", known.User.GetName(), "reason", reason)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// reviewTimeout limits a review by the API server, including all attempts.
+// reviewTimeout limits the duration of a review by the API server, including all attempts.
 const reviewTimeout = 10 * time.Second
 
 // reviewRetries returns a backoff that retries a failed review twice within two seconds.

@@ -44,8 +44,8 @@ func (t target) check() error {
 	return nil
 }
 
-// attributes returns the permission that a request requires: either to list or get Echoes, as the API server would require, or to access
-// the path.
+// attributes returns the permission that a request requires. Requests for Echoes require the same permission to list or get Echoes as in
+// the API server, and all other requests require permission to access their path.
 func attributes(who user.Info, r *http.Request) authorizer.AttributesRecord {
 	asked, isEchoes := targetOf(r)
 	if !isEchoes {

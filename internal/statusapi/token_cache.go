@@ -14,8 +14,8 @@ import (
 const tokenTTL = time.Minute
 
 // tokenCache is an authenticator.Token that caches which tokens another authenticator accepted. Concurrent requests with the same token
-// wait for one review. It replaces k8s.io/apiserver's cache, which would also link the API server's metrics and audit log. Their
-// initialization would take a sixth of the time before main starts.
+// wait for one review. tokenCache replaces k8s.io/apiserver's cache, which would also link in the API server's metrics and audit log. Their
+// initialization would account for a sixth of the time before main starts.
 type tokenCache struct {
 	tokens   authenticator.Token
 	accepted *utilcache.LRUExpireCache // keyed by the token's digest

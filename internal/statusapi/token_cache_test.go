@@ -51,7 +51,7 @@ func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 		for range 5 {
 			go ask(t.Context())
 		}
-		leave() // the first client leaves, which does not affect the others
+		leave() // the first client disconnects, which does not affect the others
 		synctest.Wait()
 		close(api.respond)
 		for range 6 {

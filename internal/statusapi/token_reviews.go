@@ -29,7 +29,7 @@ const (
 var errTooManyReviews = errors.New("too many tokens are being reviewed")
 
 // tokenReviews is an authenticator.Token that asks the API server (TokenReview). It limits only reviews of tokens that the API server has
-// not accepted before. Therefore, a flood of unknown tokens does not lock out users with valid tokens.
+// not accepted before. Therefore, a flood of unknown tokens does not lock out users with known tokens.
 type tokenReviews struct {
 	reviews authenticationclient.TokenReviewInterface
 	rate    flowcontrol.PassiveRateLimiter

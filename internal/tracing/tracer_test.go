@@ -52,7 +52,7 @@ func byName(c *collector.Collector) map[string]*tracepb.Span {
 	return all
 }
 
-// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, one without a response.
+// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, including one that gets no response.
 func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer, refused := newTracer(t, logr.Discard()), errors.New("refused")

@@ -29,7 +29,8 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
-// hide replaces all secrets in a value, which may be a list of environment variables or one variable.
+// hide replaces the values of all environment variables in a part of an object. The part may be a list of variables (isEnv) or one variable
+// (isVariable).
 func hide(value any, isEnv, isVariable bool) {
 	switch v := value.(type) {
 	case []any:

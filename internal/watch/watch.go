@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Run prints changes until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. If a connection breaks or the
-// API server rejects a request, Run reports the problem and retries.
+// Run prints changes until ctx is done, and then returns nil. It fails only if it cannot start or cannot print. If a connection breaks or
+// the API server rejects a request, Run reports the problem and retries.
 func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -68,13 +68,13 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 }
 
 // isNews reports whether an error that ends a list or watch request must be printed. The connection has already printed errors about
-// missing responses. It is normal for a watch to become too old, or for the server to end a watch.
+// missing responses. It is normal for a watch's resource version to become too old, or for the server to close a watch.
 func isNews(err error) bool {
 	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
 		io.ErrUnexpectedEOF)
 }
 
-// listWatch lists and watches objects, and prints the watch errors that client-go does not report.
+// listWatch returns functions that list and watch objects, and that print the watch errors that client-go does not report.
 func listWatch(client dynamic.Interface, options Options, p *printer) *cache.ListWatch {
 	objects := client.Resource(options.kind.resource).Namespace(options.namespace)
 	named := func(err error) { p.failure(fmt.Errorf("failed to watch %s: %w", options.kind.name, err)) }
@@ -97,8 +97,9 @@ func listWatch(client dynamic.Interface, options Options, p *printer) *cache.Lis
 	}
 }
 
-// reportEnd reports the error that ends a watch, and passes on every event. It ignores the error for a watch that is too old to continue,
-// because that is normal after a long interruption. It also ignores errors from a watch that the client itself closes.
+// reportEnd returns a filter that reports the error that ends a watch, and passes on every event. The filter ignores the error for a
+// resource version that is too old, because that is normal after a long interruption. It also ignores errors from a watch that the client
+// itself closes.
 func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	ended := false
 	return func(event watch.Event) (watch.Event, bool) {
@@ -112,7 +113,7 @@ func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 	}
 }
 
-// handler prints the changes that an informer reports.
+// handler returns an event handler that prints the changes that an informer reports.
 func handler(p *printer) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { p.object(added, object.(*unstructured.Unstructured)) },

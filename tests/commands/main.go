@@ -2,8 +2,8 @@
 // mark <!-- not run: REASON --> precedes the fence. The program prints the number of marks for each reason.
 //
 // A test reads commands with a function named Documented, DocumentedSection, or DocumentedPage. The name may start with a lowercase letter.
-// The arguments are constants: the page, and either the words before the fence or the heading. The program finds these calls in the source
-// files.
+// The arguments are constants: the page and, unless the test reads the whole page, the words before the fence or the heading. The program
+// finds these calls in the source files.
 //
 // usage: go run ./tests/commands      (from the root of the project)
 package main

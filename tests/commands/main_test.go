@@ -16,7 +16,7 @@ func TestEveryCommandIsRunOrMarked(t *testing.T) {
 	t.Log(out.String())
 }
 
-// TestRun checks example pages, with a suite that reads the commands in the section "## Run" of a.md.
+// TestRun checks example pages, with a suite that reads the commands in the "## Run" section of a.md.
 func TestRun(t *testing.T) {
 	const suite = "package a\n\nconst page = \"a.md\"\n\nfunc a() { x.Documented(page, \"## Run\") }\n"
 	const mark = "<!-- not run: OpenShift -->\n"

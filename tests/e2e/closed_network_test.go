@@ -22,9 +22,9 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods block the same
-// connections. The rules drop responses instead of requests, because the kernel, unlike a NetworkPolicy, would report an error for a
-// dropped request.
+// The test cluster does not enforce NetworkPolicies. Instead, nftables rules in the network namespaces of a check's pods block the
+// connections that a NetworkPolicy would block. The rules drop responses instead of requests, because the kernel, unlike a NetworkPolicy,
+// would report an error for a dropped request.
 const (
 	openNetwork   = ``
 	closedNetwork = `table inet closed { chain in { type filter hook input priority 0; policy drop; iifname "lo" accept; }; }`
@@ -41,7 +41,7 @@ var _ = Describe("a check", func() {
 		echo := support.Echo(namespace, "closed", func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(1))
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: host}
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the spec itself runs the check
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the test itself runs the check
 		})
 		createReady(ctx, echo)
 		createGateways(ctx, echo)
@@ -68,8 +68,8 @@ var _ = Describe("a check", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// createGateways creates two Services that stand in for gateways. One Service leads to an Echo's pods, and the other to an address that
-// does not respond.
+// createGateways creates two Services that stand in for gateways. One Service routes to an Echo's pods, and the other to an address
+// that does not respond.
 func createGateways(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	own := &corev1.Service{}

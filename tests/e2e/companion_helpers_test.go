@@ -146,8 +146,8 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until the owner has exactly one companion, and this companion is ready, on the owner's node, and not the
-// replaced one. It also refreshes the owner.
+// eventuallyCompanion waits until the owner has exactly one companion, and this companion is ready, runs on the owner's node, and is not
+// the replaced one. It also refreshes the owner.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod

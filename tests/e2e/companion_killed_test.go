@@ -217,7 +217,7 @@ func (d *diary) read() []entry {
 	return d.entries
 }
 
-// await waits for a matching entry with an index of at least since.
+// await waits for a matching entry. since is the index of the first entry to consider.
 func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	GinkgoHelper()
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))

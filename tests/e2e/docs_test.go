@@ -39,7 +39,7 @@ var _ = Describe("the documentation", func() {
 		reader := newReader(ctx)
 		createReady(ctx, support.Echo(reader.Namespace, "test-echo"))
 		createReady(ctx, support.Echo(reader.Namespace, "echo"))
-		forward := step(support.Documented("docs/how-to/expose.md", "## From your machine, for a moment"))
+		forward := step(support.Documented("docs/how-to/expose.md", "## From your machine, temporarily"))
 		reader.Follow(ctx, slices.Concat(forward, step("curl -sf localhost:8080/\n"),
 			step(support.Documented("docs/how-to/expose.md", "## Use its URL"))))
 		reader.Follow(ctx, step(support.Documented("docs/how-to/coming-from-another-echo-server.md", "In a cluster that runs the operator")))
@@ -68,7 +68,7 @@ var _ = Describe("the documentation", func() {
 			e.Spec.Server.Controls = "Full"
 		}))
 		runClient(ctx, reader.Namespace)
-		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/faults.md", "## Let one request fail")),
+		printed := reader.Follow(ctx, slices.Concat(step(support.Documented("docs/how-to/faults.md", "## Make one request fail")),
 			step(support.Documented("docs/how-to/faults.md", "## Break connections with a request"))))
 		Expect(printed[0]).To(ContainSubstring("HTTP/1.1 503 Service Unavailable"))
 		reader.Replace = []string{"https://echo.example.com/", "http://localhost:8080/"}
@@ -80,7 +80,7 @@ var _ = Describe("the documentation", func() {
 		reader := newReader(ctx)
 		reader.Replace = []string{"--cacert ", "--cacert " + writeCertificate(ctx, reader.Namespace, "test-echo.default.svc") + "/"}
 		createReady(ctx, support.Echo(reader.Namespace, "test-echo", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "echo-tls"} }))
-		printed := reader.Follow(ctx, step(support.Documented("docs/how-to/https.md", "## 2. Name it in the Echo")))
+		printed := reader.Follow(ctx, step(support.Documented("docs/how-to/https.md", "## 2. Refer to the Secret in the Echo")))
 		Expect(printed[0]).To(ContainSubstring(`"serverName": "test-echo.default.svc"`))
 	}, SpecTimeout(10*time.Minute))
 

@@ -113,7 +113,7 @@ var _ = Describe("deleting an Echo", func() {
 		expectGone(ctx, echo)
 
 		drained := 0
-		for drained < 2 { // an echo server exits with 0 if it has drained, but not if it was killed
+		for drained < 2 { // an echo server exits with code 0 if it has drained, and with another code if it was killed
 			var event apiwatch.Event
 			Eventually(watch.ResultChan()).WithContext(ctx).Should(Receive(&event))
 			pod, ok := event.Object.(*corev1.Pod)

@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// version returns the version of the source tree, which is also the tag of the images built from the tree.
+// version returns the version of the source tree. With the prefix "v", it is also the tag of the images built from the tree.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../VERSION")
@@ -89,8 +89,8 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.
 	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// throughPortForward starts a port-forward, and calls a function with its local address. Each call needs a new port-forward, because
-// kubectl ends a port-forward when a connection is reset.
+// throughPortForward starts a port-forward, and passes its local address to a function. Each call needs a new port-forward, because
+// kubectl stops a port-forward when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port)

@@ -77,7 +77,7 @@ func httpsURL(echo *v1.Echo) string {
 	return strings.Replace(echo.Status.URL, "http://", "https://", 1)
 }
 
-// applyCertificate stores a new certificate in an Echo's Secret, and returns its serial number.
+// applyCertificate stores a new certificate in an Echo's Secret, and returns the certificate's serial number.
 func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	GinkgoHelper()
 	secret := client.ObjectKey{Namespace: echo.Namespace, Name: certificateSecret}

@@ -80,7 +80,8 @@ var _ = Describe("an Echo that other clients also change", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// serveMetrics adds metrics.k8s.io to the cluster during the test, unless the cluster already serves it.
+// serveMetrics adds metrics.k8s.io to the cluster for the duration of the test. If the cluster already serves this API, serveMetrics skips
+// the test.
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"

@@ -24,8 +24,8 @@ type explained struct {
 	name string
 	// objects contains manifests for kubectl. The test creates these objects before the Echo, in the Echo's namespace.
 	objects string
-	// denied is a part of the API server's response to a new Service after the objects take effect. If denied is empty, the objects take
-	// effect immediately.
+	// denied is a part of the error with which the API server rejects a new Service after the objects take effect. If denied is empty, the
+	// objects take effect immediately.
 	denied string
 	change func(*v1.EchoSpec)
 	// after, if set, is called after the Echo is created.

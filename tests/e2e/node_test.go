@@ -79,7 +79,8 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// expectNotReady expects that an Echo's phase becomes Warning, with the given reason and a message that contains the given text.
+// expectNotReady waits until an Echo's phase is Warning, its Ready condition is False for the given reason, and its message contains the
+// given text.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),

@@ -40,7 +40,7 @@ var _ = Describe("the commands of docs/how-to/backup.md", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// fullEcho returns an Echo with custom metadata, for which the operator creates objects of all kinds.
+// fullEcho returns an Echo that has custom metadata, and for which the operator also creates a NetworkPolicy and an Ingress.
 func fullEcho(namespace string) *v1.Echo {
 	return support.Echo(namespace, "full", func(e *v1.Echo) {
 		e.Labels, e.Annotations = map[string]string{"example.com/team": "platform"}, map[string]string{"example.com/note": "a: \"b\"\n"}

@@ -68,10 +68,10 @@ func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process, so that it does not end before the pod is deleted
-	defer func() { _ = process.Signal(syscall.SIGCONT) }() // an error is expected, because the process has usually ended
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // freeze the process, so that it does not exit before the pod is deleted
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // an error is expected, because the process has usually exited
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-	// The kubelet may kill the process first. A frozen process does not handle its SIGTERM.
+	// The kubelet may kill the process first. A frozen process does not handle the kubelet's SIGTERM.
 	Expect(process.Kill()).To(Or(Succeed(), MatchError(os.ErrProcessDone)))
 }
 

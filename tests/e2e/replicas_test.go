@@ -89,7 +89,7 @@ var _ = Describe("the two replicas of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// watchedEcho creates an Echo. The returned function expects that since then, the Echo has never been in the phase Warning, and the
+// watchedEcho creates an Echo. The returned function expects that since then, the Echo's phase has always been Ready or Updating, and the
 // operator's Deployment has always been Available.
 func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
 	GinkgoHelper()

@@ -132,7 +132,7 @@ func eventuallyManyReady(ctx context.Context, in []string) {
 }
 
 // eventuallyCalm waits until no client, including the Kubernetes controllers, writes to the Echoes or to their objects. It returns the
-// resource versions of these objects.
+// last result of versions.
 func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()
 	var before map[string]string
@@ -145,7 +145,8 @@ func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	return before
 }
 
-// versions returns the resource versions of the Echoes, and of their objects and events. Each Echo has one object of each of these kinds.
+// versions returns the resource versions of the Echoes, and of their objects and events. Each Echo has one Service, one Deployment, and one
+// PodDisruptionBudget.
 func versions(ctx context.Context, g Gomega, in []string) map[string]string {
 	found := map[string]string{}
 	for _, kind := range []schema.GroupVersionKind{
@@ -192,7 +193,8 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// peakOf returns the peak memory of a process's container, in bytes. The value excludes cached files that other containers read first.
+// peakOf returns the peak memory usage, in bytes, of a process's container. The value excludes cached files that other containers read
+// first.
 func peakOf(pid int) int64 {
 	GinkgoHelper()
 	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))

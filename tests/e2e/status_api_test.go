@@ -50,7 +50,8 @@ func removeViewer(ctx context.Context) {
 	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
-// forwardDocumented runs the documented port-forward during the test, but uses a free local port. It returns the local address.
+// forwardDocumented runs the documented kubectl port-forward command until the test ends, but uses a free local port. It returns the local
+// address.
 func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))
@@ -72,7 +73,7 @@ func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := realcluster.TryKubectl(ctx, arguments...) // kubectl exits with 1 if the answer is no
+		output, _ := realcluster.TryKubectl(ctx, arguments...) // kubectl exits with code 1 if the action is not allowed
 		return output
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

@@ -25,7 +25,7 @@ const (
 	waitTimeout = "--timeout=3m"
 )
 
-// k8s reads from the API server, and watches objects.
+// k8s is a client that reads from the API server, and can also watch objects.
 var k8s client.WithWatch
 
 var (

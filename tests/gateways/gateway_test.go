@@ -113,7 +113,7 @@ func startEcho(t *testing.T, environ ...string) string {
 	if err != nil || first.Address == "" {
 		t.Fatalf("the echo server begins with %q, %v", line, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }() // runs until the server ends
+	go func() { _, _ = io.Copy(io.Discard, reader) }() // runs until the server exits
 	return first.Address
 }
 
@@ -211,7 +211,7 @@ func check(t *testing.T, url, groups string, expect ...pathcheck.Expectation) *p
 	return report
 }
 
-// writeReport writes a report in pathcheck's output format, if REPORTS specifies a directory.
+// writeReport writes a report in HTML, if REPORTS specifies a directory.
 func writeReport(t *testing.T, name string, report *pathcheck.Report) {
 	t.Helper()
 	folder := os.Getenv("REPORTS")

@@ -60,7 +60,7 @@ var _ = Describe("the cache of the operator", func() {
 // edited the object. A cached pod has no managed fields.
 func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 	GinkgoHelper()
-	if _, isPod := cached.(*corev1.Pod); isPod { // the tests create the pods
+	if _, isPod := cached.(*corev1.Pod); isPod { // the tests, not the operator, create the pods
 		Expect(cached.GetManagedFields()).To(BeEmpty())
 		return
 	}
@@ -81,7 +81,7 @@ func eventuallyCached(ctx context.Context, namespace, name string, kind client.O
 	return cached
 }
 
-// copyOf returns a copy of an object with another name, a managed-by label, and no owner.
+// copyOf copies an object. The copy has the given name, no owner, and only the given managed-by label.
 func copyOf(object client.Object, name, manager string) client.Object {
 	other := object.DeepCopyObject().(client.Object)
 	other.SetName(name)

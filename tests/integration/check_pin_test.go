@@ -90,7 +90,7 @@ func startEchoServer(environment ...string) string {
 	address := freeAddress()
 	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")
 	command.Env = environment
-	session, err := gexec.Start(command, nil, nil) // ignore the output, because the server logs one line per request
+	session, err := gexec.Start(command, nil, nil) // do not print the output, because the server logs one line per request
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })
 	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening"`))

@@ -232,7 +232,7 @@ func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	return pod
 }
 
-// expectCheck waits for the result of the first check.
+// expectCheck waits until the first check has the given result, and a message that contains the given text.
 func expectCheck(ctx context.Context, echo *v1.Echo, result v1.CheckResult, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

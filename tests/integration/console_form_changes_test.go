@@ -91,7 +91,7 @@ func (m *made) pod() map[string]any {
 
 func (m *made) container() map[string]any { return m.pod()["containers"].([]any)[0].(map[string]any) }
 
-// security returns the security contexts in the pod templates.
+// security returns the security contexts in the Deployment's pod template.
 func (m *made) security() map[string]map[string]any {
 	ofPod, _ := m.pod()["securityContext"].(map[string]any)
 	ofContainer, _ := m.container()["securityContext"].(map[string]any)

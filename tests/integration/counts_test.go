@@ -36,8 +36,8 @@ const (
 	writesOfTwo = writesOfOne + 1
 	// otherWatches is the number of watches for Echoes, nodes, pods, pods with the companion label, and CronJobs.
 	otherWatches = 5
-	// maxStartRequests limits the requests of a starting process: discovery, permission checks, and two reviews of the test's token, but no
-	// watches.
+	// maxStartRequests limits the requests of a starting process, excluding watches: discovery, permission checks, and two reviews of the
+	// test's token.
 	maxStartRequests = 9
 	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. Each of
 	// these children is deleted and then read, and the pods are listed. The status, the finalizer, and an event are written.
@@ -193,7 +193,7 @@ func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 	return last
 }
 
-// requestsOf reads the request counts from a process's metrics. All counts are zero until the process serves metrics.
+// requestsOf waits until a process serves metrics, and reads the request counts from these metrics.
 func requestsOf(ctx context.Context, url, token string) requestCounts {
 	var page string
 	Eventually(func(g Gomega) {

@@ -58,7 +58,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 		Consistently(ends).WithContext(ctx).WithTimeout(5 * shortTimes().Period).Should(Equal([2]int{count, count}))
 		for _, one := range replicas[0].ends() {
 			for _, other := range replicas[1].ends() {
-				Expect(one.Sub(other).Abs()).To(BeNumerically(">", shortTimes().Period/4), "replicas must not end at the same moment")
+				Expect(one.Sub(other).Abs()).To(BeNumerically(">", shortTimes().Period/4), "replicas must not exit at the same time")
 			}
 		}
 	}

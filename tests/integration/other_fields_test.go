@@ -118,8 +118,8 @@ func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, imag
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no requests, except
-// events of earlier reconciles, which are sent asynchronously.
+// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no requests. It
+// ignores watches and events, because the operator sends them asynchronously.
 func expectAtRest(ctx context.Context, sent *requestLog, reconcile func(*v1.Echo) error, echo *v1.Echo) {
 	GinkgoHelper()
 	requestsOf := func(count int) []string {

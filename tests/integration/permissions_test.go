@@ -94,7 +94,7 @@ func audited(server *envtest.APIServer) {
 	server.Out = &auditLog{}
 }
 
-// auditLog processes an audit log as it is written. unread is the beginning of an incomplete line.
+// auditLog processes an audit log as it is written. unread contains the last line while it is incomplete.
 type auditLog struct{ unread []byte }
 
 func (l *auditLog) Write(text []byte) (int, error) {

@@ -59,8 +59,8 @@ var _ = Describe("a status that another client writes", func() {
 	})
 })
 
-// refuseServices makes the API server reject one operation on the Services in a namespace. The response has the status code for the given
-// reason, or 422 if the reason is empty. The returned function permits the operation again.
+// refuseServices makes the API server reject the given operation on the Services in a namespace. The response has the status code for the
+// given reason, or 422 if the reason is empty. The returned function permits the operation again.
 func refuseServices(
 	ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, reason metav1.StatusReason,
 ) func(context.Context) {

@@ -31,7 +31,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		server *envtest.Environment
 		admin  client.Client
 	)
-	// prepare returns a function that runs an operator in its own namespace, and the address of the operator's metrics endpoint.
+	// prepare creates a namespace for an operator to watch. It returns a function that starts the operator, and the address of the
+	// operator's metrics endpoint.
 	prepare := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (func() *gexec.Session, string) {
 		GinkgoHelper()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())

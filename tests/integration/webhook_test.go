@@ -79,7 +79,7 @@ var _ = Describe("a webhook", func() {
 	})
 })
 
-// mutateDeployments registers a webhook that changes the Deployments in a namespace, and counts its calls.
+// mutateDeployments registers a webhook that changes the Deployments in a namespace, and returns a counter of the webhook's calls.
 func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
 	return admitDeployments(ctx, namespace, func(_ context.Context, request admission.Request) admission.Response {
@@ -96,7 +96,7 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*corev
 	})
 }
 
-// admitDeployments registers an admission webhook for the Deployments in a namespace, and counts its calls.
+// admitDeployments registers an admission webhook for the Deployments in a namespace, and returns a counter of the webhook's calls.
 func admitDeployments(ctx context.Context, namespace string, decide admission.HandlerFunc) *atomic.Int64 {
 	GinkgoHelper()
 	calls := &atomic.Int64{}

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// policy stands in for a cluster's admission policies: it rejects Deployments with a certain name.
+// policy stands in for a cluster's admission policies: it rejects Deployments whose names begin with "denied".
 const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

@@ -64,7 +64,7 @@ const checkedEcho = `{apiVersion: example.com/v1, kind: Echo, metadata: {name: t
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
 	output, _ := realcluster.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
-		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // kubectl exits with 1 if the answer is no
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // kubectl exits with code 1 if it prints "no"
 	Expect(output).To(BeElementOf("yes\n", "no\n"))
 	return output == "yes\n"
 }

@@ -20,8 +20,8 @@ import (
 // verifyPage is the page that contains the commands for verifying a release before installation.
 const verifyPage = "docs/how-to/verify-a-release.md"
 
-// reader represents a user who installs the operator with one of the documented methods. The user has an empty directory, the registry, the
-// release page, and the documentation.
+// reader represents a user who installs the operator with one of the documented methods. The user starts with an empty directory, and
+// uses only the registry, the release page, and the documentation.
 type reader struct {
 	helm                        string // the tool set
 	install, upgrade, uninstall func(version string) string
@@ -99,8 +99,8 @@ func (r *reader) specs() {
 	}, SpecTimeout(10*time.Minute))
 }
 
-// run runs commands in the reader's directory. The commands use the copies of released files in that directory, and reach the test
-// cluster's registry under its public name, over HTTPS.
+// run runs commands in the reader's directory. The commands use the copies of released files in that directory, and access the test
+// cluster's registry by its public name over HTTPS.
 func (r *reader) run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	for _, version := range []string{version(0), version(1), "$version"} {

@@ -1,6 +1,6 @@
-// Package olm tests that a real OLM installs, configures, upgrades, and uninstalls the operator with the commands in
-// docs/how-to/install.md. The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass,
-// and `make e2e-olm-all` runs the others. `make e2e-release` verifies signed releases, and installs them with all documented methods.
+// Package olm runs the commands in docs/how-to/install.md to test that a real OLM installs, configures, upgrades, and uninstalls the
+// operator. The specs use temporary releases of the source tree. `make e2e-olm` runs the specs that every change must pass, and
+// `make e2e-olm-all` runs the others. `make e2e-release` verifies signed releases, and installs them with all documented methods.
 package olm
 
 import (
@@ -90,13 +90,13 @@ func withoutWaiting(commands string) string {
 	return applied
 }
 
-// run runs the commands in install.md that set names, and then the given commands, in one shell.
+// run runs the commands in install.md that set variables, and then the given commands, in one shell.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	support.Run(ctx, realcluster.Documented(version(0), installPage, "## Names in the commands")+commands)
 }
 
-// publish moves the tag latest, which the catalog follows, to the image of the given version.
+// publish moves the `latest` tag, which the catalog follows, to the catalog image of the given version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
 	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")

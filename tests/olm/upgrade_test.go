@@ -22,7 +22,7 @@ var _ = Describe("a catalog with a fixed version", Label("all"), func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// pinned returns commands in which the digest of a version replaces the catalog's tag, as verify-a-release.md recommends.
+// pinned returns commands in which the digest of a version's catalog image replaces the tag, as verify-a-release.md recommends.
 func pinned(ctx context.Context, commands, version string) string {
 	GinkgoHelper()
 	digest := support.Run(ctx, "cd ../.. && $(tools/build image)/crane digest "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version)

@@ -181,8 +181,8 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoReplicasMayBeMissing checks that with only one pod, the Deployment is still Available, as OLM requires, and that a node drain
-// can evict the other pod.
+// TestOneOfTwoReplicasMayBeMissing checks that the Deployment remains Available while one of its two pods is missing, as OLM requires, and
+// that a node drain can evict a pod.
 func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	deployment := bundleCSV(t).Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
 	one := new(intstr.FromInt32(1))

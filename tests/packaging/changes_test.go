@@ -45,7 +45,8 @@ func checkPlaces(t *testing.T, change, places string) {
 		if isCommand(name) || pathsAt(name) != nil {
 			continue
 		}
-		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...) // the names after "in" come first
+		// The names that follow come first, because the text is usually "`IDENTIFIER` in `FILE`".
+		nearest := append(slices.Clone(names[i+1:min(i+3, len(names))]), names[:i]...)
 		if looksLikePath := strings.Contains(name, "/") && !strings.HasPrefix(name, "k8s.io/"); looksLikePath || !isInAny(t, name, nearest) {
 			t.Errorf("%s: %s is in none of %v", change, name, nearest)
 		}

@@ -32,7 +32,8 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the files that the chart renders in the namespace echo-operator-system. Values have the format of Helm's --set flag.
+// render returns the files that Helm renders from the chart for the echo-operator-system namespace. Values have the format of Helm's --set
+// flag.
 func render(t *testing.T, set ...string) (map[string]string, error) {
 	t.Helper()
 	values := map[string]any{}
@@ -134,8 +135,8 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
-// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images have
-// digests.
+// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images
+// are referenced by digest.
 func TestChart_isOfTheVersion(t *testing.T) {
 	metadata := loadChart(t).Metadata
 	if metadata.Version != version(t) || metadata.AppVersion != version(t) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestCommunityFields runs the OpenShift community pipeline's static tests, except the tests that the validators also run.
+// TestCommunityFields repeats the static tests of the OpenShift community pipeline, except the tests that the validators also run.
 func TestCommunityFields(t *testing.T) {
 	csv := bundleCSV(t)
 	for field, want := range map[string]struct{ value, pattern string }{

@@ -92,7 +92,7 @@ func callsOf(calls []string, programs ...string) []string {
 	})
 }
 
-// TestDemo_onKind checks what the demo calls if it uses kind, from the creation of the cluster to the deployment by image tag.
+// TestDemo_onKind checks which commands the demo runs if it uses kind, from the creation of the cluster to the deployment by image tag.
 func TestDemo_onKind(t *testing.T) {
 	d := newDemo(t, "docker", "kind")
 	version := strings.TrimSpace(text(t, "VERSION"))

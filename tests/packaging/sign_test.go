@@ -22,8 +22,7 @@ oras) for last; do :; done; echo "$last-bill" ;;
 esac
 `
 
-// signed returns the cosign commands that tools/release/sign runs for a release with one image. It ignores the files that the script
-// creates for the key.
+// signed returns the cosign commands that tools/release/sign runs for a release with one image.
 func signed(t *testing.T, key string) string {
 	t.Helper()
 	script, err := filepath.Abs(inProject("tools", "release", "sign"))
@@ -74,7 +73,7 @@ func TestSign_sameButForTheIdentity(t *testing.T) {
 	}
 }
 
-// TestWorkflowSigns checks that the documentation states the workflow's identity.
+// TestWorkflowSigns checks that the workflow signs the release without a key, and that the documentation states the workflow's identity.
 func TestWorkflowSigns(t *testing.T) {
 	const file = ".github/workflows/release.yml"
 	workflow, page := text(t, file), text(t, "docs", "how-to", "verify-a-release.md")

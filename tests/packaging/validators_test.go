@@ -20,9 +20,9 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor puts a fake docker program into PATH. The program reports that all images exist for Linux on the given architectures. The
-// architecture validator compares labels and node affinity with the architectures of the images. The images do not exist yet, because a
-// release is tested before its images are pushed.
+// imagesFor replaces PATH with a directory that contains only a fake docker program. The program reports that all images exist for Linux on
+// the given architectures. The architecture validator compares labels and node affinity with the architectures of the images. The images do
+// not exist yet, because a release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

@@ -21,8 +21,8 @@ type workflow struct {
 	}
 }
 
-// TestDependabotWatchesEveryFolder fails if the directory of a go.mod file or a Dockerfile has no entry, or if an entry's directory has no
-// such file.
+// TestDependabotWatchesEveryFolder fails if dependabot.yml has no entry for the directory of a go.mod file or a Dockerfile, or if an
+// entry's directory has no such file.
 func TestDependabotWatchesEveryFolder(t *testing.T) {
 	config := read[struct {
 		Updates []struct {

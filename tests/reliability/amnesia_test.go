@@ -70,8 +70,8 @@ func (p *process) remembers() []func() {
 	return p.memories
 }
 
-// TestAmnesia runs each scenario with an operator that loses its memories at random moments. Memories may save requests and reconciles, but
-// must have no other effect.
+// TestAmnesia runs each scenario with an operator that loses its memories at random moments. Memories may reduce the number of requests and
+// reconciles, but must have no other effect.
 func TestAmnesia(t *testing.T) {
 	const seeds = 2
 	w := &sweep{}

@@ -114,7 +114,7 @@ func (c call) String() string {
 	return strings.Join(slices.DeleteFunc([]string{verb, c.resource, c.name, c.part}, func(word string) bool { return word == "" }), " ")
 }
 
-// respond returns a response with an object, or with an error in the API server's form.
+// respond returns a response with an object, or with an error in the API server's format.
 func respond(request *http.Request, answer any, err error) (*http.Response, error) {
 	code := http.StatusOK
 	var status apierrors.APIStatus

@@ -22,13 +22,14 @@ type fault struct {
 	answer error
 	// breaks is true if the connection breaks. hangs is true if no response arrives before the client gives up.
 	breaks, hangs bool
-	// crashes is true if the process ends immediately. stops is true if the process is asked to end.
+	// crashes is true if the process exits immediately. stops is true if the process is asked to exit.
 	crashes, stops bool
 	// old is the number of recent changes to the request's resource that the restarted process does not know about at first.
 	old int
 	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
-	// promises is true if the final state differs from the final state of a run without the fault. Then, only the operator's promises can be checked.
+	// promises is true if the final state differs from the final state of a run without the fault. Then, only the operator's promises can be
+	// checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool
@@ -47,7 +48,7 @@ var refusals = []fault{
 
 var things = schema.GroupResource{Resource: "things"}
 
-// crashes contains the faults that end the process.
+// crashes contains the faults that make the process exit.
 var crashes = []fault{
 	{name: "crash before", crashes: true},
 	{name: "crash after", crashes: true, done: true},

@@ -57,7 +57,7 @@ func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
 	}
 }
 
-// expectTimely records a broken promise if the operator reports a cause more than controllers.Tolerance after receiving it.
+// expectTimely records a broken promise if the operator reports a cause more than controllers.Tolerance after learning about it.
 func (s *store) expectTimely(k objectKey, before, after *unstructured.Unstructured) {
 	if k.resource != "echoes" || reflect.DeepEqual(conditionsOf(before), conditionsOf(after)) {
 		return
@@ -155,8 +155,8 @@ func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the types and reasons of events that the operator sent less often than in a run without faults. If a rollout ends before the
-// operator notices it, the operator sends neither RolloutStarted nor the Ready event that would follow.
+// lost returns the types and reasons of events that the operator sent less often than in a run without faults. If a rollout finishes before
+// the operator notices it, the operator sends neither RolloutStarted nor the Ready event that would follow.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
 	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {

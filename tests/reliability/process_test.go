@@ -26,11 +26,11 @@ import (
 type process struct {
 	// crashed is true if the process's requests no longer have an effect.
 	crashed atomic.Bool
-	// stopping is true if the process was asked to end.
+	// stopping is true if the process was asked to exit.
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
-	// gone is closed when the process has ended. The process's remaining goroutines can only read objects.
+	// gone is closed when the process has exited. The process's remaining goroutines can only read objects.
 	gone chan struct{}
 
 	lock     sync.Mutex
@@ -75,7 +75,7 @@ func (s *simulation) end(t *testing.T) {
 	close(s.process.gone)
 }
 
-// wait waits until the client gives up on a request, the process ends, or the limit is reached.
+// wait waits until the client gives up on a request, the process exits, or the limit is reached.
 func (p *process) wait(request *http.Request, limit time.Duration) error {
 	select {
 	case <-request.Context().Done():

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is an action by a person or another client.
+// step is an action by a user or another client.
 type step func(*simulation)
 
 // scenario is a sequence of actions. After each step, the operator works until there is nothing left to do.
@@ -25,7 +25,7 @@ type scenario struct {
 	like string
 	// gone is true if no Echo exists at the end.
 	gone bool
-	// ordered is true if the final state depends on the order of the steps and other clients' actions.
+	// ordered is true if the final state depends on the order in which the steps and other clients' actions happen.
 	ordered bool
 	// seed creates the objects that exist before the operator starts. It can be nil.
 	seed step

@@ -49,7 +49,7 @@ func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) 
 		}
 		check(t, s)
 		s.end(t)
-		time.Sleep(patience) //nolint:forbidigo // in simulated time: the remains of a process end when its caches are filled
+		time.Sleep(patience) //nolint:forbidigo // in simulated time: the remaining goroutines of a process stop when its caches are filled
 		synctest.Wait()
 	})
 }
@@ -101,7 +101,7 @@ func (s *simulation) settle(t *testing.T) {
 	}
 }
 
-// deliver finds the resource with the oldest pending change, and sends the operator all pending changes of this resource. It reports
+// deliver finds the resource with the oldest pending change, and sends the operator all pending changes to this resource. It reports
 // whether any changes were pending.
 func (s *simulation) deliver() bool {
 	s.lock.Lock()

@@ -39,9 +39,9 @@ type store struct {
 	created map[objectKey]int
 	// forced is true during another client's action that would otherwise count as a broken promise.
 	forced bool
-	// broken contains the promises that the operator's writes broke, regardless of the final state.
+	// broken contains the promises that the operator's writes broke, even if the final state is correct.
 	broken []string
-	// heard is the last time when the operator received a change, or when one of its writes or a fault ended.
+	// heard is the last time when the operator received a change, one of its writes completed, or a fault ended.
 	heard time.Time
 }
 
@@ -156,7 +156,7 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
 }
 
-// expectNoChildren records a broken promise if an Echo was removed before the objects that were created for it. This includes objects whose
+// expectNoChildren records a broken promise if an Echo was removed before the objects that were created for it, including objects whose
 // labels another client removed. Orphaned objects and their dependents may remain. CronJobs may also remain until the garbage collector
 // deletes them, because the pods of checks serve no clients.
 func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured) {

@@ -67,8 +67,8 @@ func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns the problems with the events of a run. No event may be sent twice. No event may be lost unless the process ended.
-// Like a restart, amnesia makes the operator forget which events it has sent and has yet to send.
+// eventProblems returns the problems with the events of a run. No event may be sent twice. No event may be lost unless the process exited.
+// Like a restart, amnesia makes the operator forget which events it has sent and which events it has yet to send.
 func (p plan) eventProblems(o, reference outcome) []string {
 	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
@@ -166,7 +166,7 @@ func (w *sweep) report(t *testing.T, faults, scenarios int) {
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags contains the lags that the tests try, in changes. 0 means that the watch reports no further changes.
+// lags contains the numbers of changes by which the tests delay a watch. 0 means that the watch reports no further changes.
 var lags = []int{0, 1, 2}
 
 // singles returns the plans with a single fault.

@@ -15,9 +15,9 @@ import (
 type stream struct {
 	resource string
 	selector selector
-	// ended is closed when the request ends.
+	// ended is closed when the request is canceled.
 	ended <-chan struct{}
-	// next is the position in the log of the next change to any resource.
+	// next is the log position of the next change to any resource.
 	next  int
 	lines chan []byte
 	rest  []byte // the unread rest of a line
@@ -89,7 +89,7 @@ func (s *stream) send(what watch.EventType, object *unstructured.Unstructured) {
 	s.lines <- append(line, '\n')
 }
 
-// over reports whether the request has ended.
+// over reports whether the request has been canceled.
 func (s *stream) over() bool {
 	select {
 	case <-s.ended:
@@ -99,7 +99,7 @@ func (s *stream) over() bool {
 	}
 }
 
-// Read returns content that was sent. If there is none, Read waits for content until the request ends.
+// Read returns content that was sent. If there is none, Read waits for content until the request is canceled.
 func (s *stream) Read(into []byte) (int, error) {
 	if len(s.rest) == 0 {
 		select {
@@ -113,5 +113,5 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// Close does nothing, because the stream ends with its request.
+// Close does nothing, because the stream stops when its request is canceled.
 func (s *stream) Close() error { return nil }

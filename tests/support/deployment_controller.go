@@ -14,8 +14,8 @@ func RollOut(ctx context.Context, c client.Client, d *appsv1.Deployment) error {
 	return SetDeploymentStatus(ctx, c, d, *d.Spec.Replicas, "NewReplicaSetAvailable")
 }
 
-// SetDeploymentStatus sets the status that a Deployment has if all of its pods exist and the given number of pods is available. The
-// argument reason is the reason of the Progressing condition.
+// SetDeploymentStatus sets the status that a Deployment has if all of its pods exist and the given number of pods is available. The reason
+// argument is the reason of the Progressing condition.
 func SetDeploymentStatus(ctx context.Context, c client.Client, d *appsv1.Deployment, available int32, reason string) error {
 	before := d.DeepCopy()
 	progressing := corev1.ConditionTrue

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// EveryField sets every field of an Echo's spec, except fields that exclude another field.
+// EveryField sets almost every field of an Echo's spec. It omits fields that conflict with other fields.
 func EveryField(e *v1.Echo) {
 	e.UID = "1234"
 	e.Spec = v1.EchoSpec{

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// SumOfMetric returns the sum of the values of a metric's time series that have all of the given labels. The argument page is the response
+// SumOfMetric returns the sum of the values of a metric's time series that have all of the given labels. The page argument is the response
 // from a metrics endpoint.
 func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()

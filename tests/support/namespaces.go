@@ -64,7 +64,7 @@ func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 }
 
 // RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that these Echoes do not affect other specs. It also
-// adds them to Stuck.
+// adds these Echoes to Stuck.
 func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
 	list := &v1.EchoList{}
 	g.Expect(n.Client.List(ctx, list, which...)).To(Succeed())

@@ -22,9 +22,9 @@ type column struct {
 	names []name
 }
 
-// rule finds names in files. An empty text defaults to the matched text, an empty page to the file itself, and an empty end to the name.
+// rule finds names in files. By default, text is the matched text, page is the file itself, and end is the name.
 type rule struct {
-	// files contains git patterns for the files to read.
+	// files contains the Git pathspecs of the files to read.
 	files string
 	// expression is a regular expression. Its group matches the part of the text that forms a name.
 	expression string

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields returns the fields of an Echo that have no documented subfields, such as spec.checks[].name. Fields of types that Kubernetes owns
+// fields returns the fields of an Echo that have no documented subfields, such as spec.checks[].name. Subfields of Kubernetes' own types
 // have no description in the CustomResourceDefinition, because Kubernetes documents them.
 func fields(root string) ([]name, error) {
 	text, err := os.ReadFile(filepath.Join(root, "config/crd/bases/example.com_echoes.yaml"))

@@ -13,9 +13,9 @@ const (
 	// Soon is the delay for an event that usually precedes another event. For example, a pod event usually precedes a Deployment event. One
 	// reconcile then handles both events.
 	Soon = 200 * time.Millisecond
-	// Gathered is the delay for an event that changes only counts, so that one status write covers several steps of a rollout.
+	// Gathered is the delay for an event that only affects counts, so that one status write covers several steps of a rollout.
 	Gathered = 2 * time.Second
-	// ByCompanion is the delay for an event of a pod that requests a companion. If the companion can be created, its own event arrives
+	// ByCompanion is the delay for an event about a pod that requests a companion. If the companion can be created, its own event arrives
 	// earlier.
 	ByCompanion = 10 * time.Second
 )
@@ -23,7 +23,7 @@ const (
 // Delay returns how long to delay an event. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
-// After returns a handler that queues the Echoes of an event after the event's delay, unless another event queues them earlier.
+// After returns a handler that queues the Echoes affected by an event after the event's delay, unless another event queues them earlier.
 func After(delay Delay, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, delay time.Duration, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {

@@ -39,7 +39,7 @@ type writes struct {
 	echo types.UID
 	// reconciling is true during a reconcile.
 	reconciling bool
-	// held are the events that arrived during the reconcile.
+	// held lists the events that arrived during the reconcile.
 	held []heldEvent
 	// awaited lists, for each object, the versions that the cache lacks, oldest first.
 	awaited map[types.UID][]string
@@ -118,7 +118,7 @@ func (o *Expectations) ended(echo types.NamespacedName) []heldEvent {
 	return held
 }
 
-// release drops the entry of an Echo if it is empty. The caller must hold the lock.
+// release drops an Echo's entry if the entry is empty. The caller must hold the lock.
 func (o *Expectations) release(echo types.NamespacedName, w *writes) {
 	if !w.reconciling && !w.skipped && len(w.awaited) == 0 {
 		delete(o.of, echo)
@@ -180,7 +180,7 @@ func (o *Expectations) Forget(echo types.NamespacedName) {
 	delete(o.of, echo)
 }
 
-// Clear drops the expectations. Events that arrived during a reconcile are still delivered at its end, because nothing else holds them.
+// Clear drops the expectations. Events that arrived during a reconcile are still delivered when it ends, because nothing else holds them.
 func (o *Expectations) Clear() {
 	o.lock.Lock()
 	defer o.lock.Unlock()

@@ -48,7 +48,7 @@ func (p *reconciles) arrive(v string) bool {
 	return p.delivered > before
 }
 
-// write records a write at second 0 that changes the version from before to after.
+// write records a write that changes the Echo's version at second 0.
 func (p *reconciles) write(before, after string) {
 	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
 }
@@ -175,7 +175,7 @@ func TestWithoutOwnWrites(t *testing.T) {
 		return p.key
 	})
 	h.Create(t.Context(), event.CreateEvent{Object: d("1", owner)}, nil)
-	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // another client removed the owner
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // another client removed the owner reference
 	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("2"), ObjectNew: d("3", owner)}, nil)
 	h.Delete(t.Context(), event.DeleteEvent{Object: d("3", owner)}, nil)
 	h.Create(t.Context(), event.CreateEvent{Object: d("4")}, nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // changePriority is the priority of an Echo whose spec changed. Such an Echo is reconciled first, because a user is waiting for the change.
-// Other events have priority 0, and Echoes that exist when the operator starts have handler.LowPriority.
+// Echoes that other events queue have priority 0, and Echoes that exist when the operator starts have handler.LowPriority.
 const changePriority = 1
 
 // EchoEvents returns a handler that queues Echoes, and calls a function for each Echo that is new or has a new spec.

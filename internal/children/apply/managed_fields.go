@@ -17,7 +17,7 @@ func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// AppliedAt returns the time at which the operator last changed an object, or the object's creation time if that time is not known.
+// AppliedAt returns the time at which the operator last changed an object, or, if that time is not known, the object's creation time.
 func AppliedAt(object client.Object) time.Time {
 	for _, entry := range object.GetManagedFields() {
 		if IsOwn(entry) && entry.Time != nil {

@@ -34,7 +34,7 @@ func checked(changes ...func(*v1.EchoCheck)) *v1.Echo {
 	})
 }
 
-// cronJob returns the CronJob of the first check of an Echo, or nil if it has none.
+// cronJob returns the CronJob of an Echo's first check, or nil if the check has none.
 func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 	t.Helper()
 	g := NewWithT(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// childOf changes an Echo that has all fields set, and returns the Echo's child of a kind.
+// childOf changes an Echo that has all fields set, and returns the Echo's child of the given kind.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)

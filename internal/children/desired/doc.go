@@ -1,2 +1,2 @@
-// Package desired builds the objects that an Echo requires. A table lists the kinds of these objects.
+// Package desired builds the objects that an Echo requires. Table lists the kinds of these objects.
 package desired

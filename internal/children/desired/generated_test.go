@@ -39,12 +39,13 @@ func TestWhatWasAppliedMatches(t *testing.T) {
 	}
 }
 
-// compared returns the children except the companion. The operator does not compare companions, but replaces them if their digests differ.
+// compared returns the children except the companion. The operator does not compare the fields of a companion, but replaces the
+// companion if its digest differs.
 func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }
 
-// TestEveryChangeOfAChildIsSeen changes, and then removes, one value at a time in each child.
+// TestEveryChangeOfAChildIsSeen changes or removes one value at a time in each child.
 func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 100 {

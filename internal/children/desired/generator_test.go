@@ -173,7 +173,7 @@ func (g generator) security(spec *v1.EchoSpec) {
 	})
 }
 
-// children returns all objects that an Echo requires, including its companion.
+// children returns all objects that an Echo requires, including a companion.
 func (g generator) children(t *testing.T, echo *v1.Echo) []children.Child {
 	t.Helper()
 	all, err := Of(echo, testConfig)

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// recreateForFamilies reports whether a Service must be recreated because of its IP families. The API server does not change the primary IP
-// family, and keeps the families and the policy even if they are no longer set. The operator does not change a policy that another client
-// set.
+// recreateForFamilies reports whether a Service must be recreated because of its IP families. The primary IP family of a Service cannot be
+// changed, and the API server keeps the families and the policy even if they are no longer set. The operator does not change a policy that
+// another client set.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
 	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
@@ -23,7 +23,7 @@ func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 }
 
 // withSecondFamily returns the desired Service with the second IP family that the API server added, unless the policy is SingleStack.
-// Without that family, the API server would reject the list.
+// Without that family, the API server would reject the list of IP families.
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
 	desired := ipFamilies(want.Object)
@@ -46,7 +46,7 @@ func ipFamilies(service map[string]any) []string {
 	return families
 }
 
-// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string.
+// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string if there is none.
 func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
 	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
 	return corev1.IPFamilyPolicy(policy)

@@ -22,8 +22,8 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestOtherIPFamiliesReplaceAService checks for which changes the Service must be recreated. The API server does not change the primary
-// family, and keeps fields that are no longer set.
+// TestOtherIPFamiliesReplaceAService checks which changes require the Service to be recreated. The primary IP family cannot be changed, and
+// the API server keeps fields that are no longer set.
 func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after children.Child

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. The policy lets the same peers send requests to the echo servers
-// and companions, and scrape their metrics. It allows no traffic from these pods.
+// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. The policy lets the same peers both send requests to the echo
+// servers and companions and scrape their metrics. It allows no traffic from these pods.
 func networkPolicy(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.NetworkPolicy
 	if desired == nil || !desired.Enabled {

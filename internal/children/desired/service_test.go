@@ -47,7 +47,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestRequestsReachTheContainer checks that the Service and the Ingress refer to a port of the container, whatever its number.
+// TestRequestsReachTheContainer checks that the Service targets the container's HTTP port, whatever its number, and that the Ingress sends
+// requests to the Service.
 func TestRequestsReachTheContainer(t *testing.T) {
 	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, support.EveryField} {
 		echo := support.Echo("ns", "x", change)

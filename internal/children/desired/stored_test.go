@@ -73,7 +73,7 @@ func (s *stored) update(t *testing.T, object client.Object) {
 	g.Expect(s.fields.Update(changed, "editor")).To(Succeed())
 }
 
-// live returns the object, read into its Go type as a client would.
+// live returns the object in its Go type, as a client would read it.
 func (s *stored) live(t *testing.T) client.Object {
 	t.Helper()
 	content := s.fields.Live().(*unstructured.Unstructured)

@@ -25,7 +25,7 @@ type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if some clusters do not serve the kind.
 	Optional bool
-	// Kept lists the fields, separated by spaces, that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
+	// Kept is a space-separated list of the fields that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept string
 
 	// newObject returns an empty object of the Go type for the kind.
@@ -78,7 +78,7 @@ func (k Kind) NewObject() client.Object { return k.newObject() }
 // Named reports whether objects of this kind have the same name as their Echo. The CronJobs of checks have their own names.
 func (k Kind) Named() bool { return k.Kind != cronJobKind }
 
-// Resource returns the resource name for the kind. A test compares it with the rules in the operator's role.
+// Resource returns the API resource for the kind. A test compares it with the rules in the operator's role.
 func (k Kind) Resource() schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
 	return plural

@@ -49,7 +49,7 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 		return live
 	}
 	if !slices.ContainsFunc(all, func(c children.Child) bool { _, ok := any(c.NewObject()).(*T); return ok }) {
-		t.Fatalf("no row of the table in kinds.go has an object of type %T", *new(T))
+		t.Fatalf("no row of Table in table.go has an object of type %T", *new(T))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// withTLS enables HTTPS with the defaults that the schema sets if an Echo specifies only the Secret.
+// withTLS enables HTTPS with the default values for all fields except the name of the Secret.
 func withTLS(e *v1.Echo) {
 	e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateNone}
 }
@@ -87,7 +87,8 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 	}
 }
 
-// TestTheNetworkPolicyAllowsHTTPS checks that the policy allows the pods' HTTPS port, because NetworkPolicy rules apply to pod ports.
+// TestTheNetworkPolicyAllowsHTTPS checks that the policy allows traffic to the pods' HTTPS port, because NetworkPolicy rules apply to pod
+// ports.
 func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	echo := support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
 	var got []int32

@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 )
 
-// companionRestartDelay is the minimum time between the creation of a companion and its replacement after it ends. It prevents a failing
-// companion from being replaced in a tight loop.
+// companionRestartDelay is the minimum age at which a companion that has terminated is replaced. It prevents a failing companion from being
+// replaced in a tight loop.
 const companionRestartDelay = time.Minute
 
 // CompanionState is the cluster state that determines what happens to a pod's companion.

@@ -31,8 +31,8 @@ func companionName(owner string, uid types.UID) string {
 	return strings.TrimRight(owner, "-.") + suffix
 }
 
-// IsCompanion reports whether a pod was created as a companion. It checks the name and the owner of the pod because, unlike labels, these
-// cannot change.
+// IsCompanion reports whether a pod was created as a companion. It checks that the pod's name matches its owner because, unlike labels, the
+// name cannot change.
 func IsCompanion(pod client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
@@ -65,8 +65,8 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 	return c, children.AddDigest(c.Desired)
 }
 
-// companionSpec returns the spec of a companion that runs on its owner's node. The companion has no priority, so that it never displaces
-// its owner.
+// companionSpec returns the spec of a companion that runs on its owner's node. The companion has no priority class, so that it never
+// preempts its owner.
 func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	return podSpec(echo, Container(echo, config)).
 		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).

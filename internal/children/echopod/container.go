@@ -52,7 +52,7 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
 }
 
-// lifecycle adds probes to a container and, if the image does not drain its connections, a delay before the container stops. The probes for
+// lifecycle adds probes to a container and, if the container does not drain its connections, a delay before it stops. The probes for
 // the operator's own echo server use the metrics port, where client requests cannot crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
@@ -92,7 +92,7 @@ func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.Re
 	return small
 }
 
-// roundUp rounds quantities up to thousandths, as the API server does when it stores them.
+// roundUp rounds quantities up to the nearest thousandth, as the API server does when it stores them.
 func roundUp(quantities corev1.ResourceList) {
 	for name, quantity := range quantities {
 		quantity.RoundUp(resource.Milli)

@@ -85,7 +85,7 @@ func Tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfigura
 	return all
 }
 
-// spread returns an Echo's topology spread constraints. By default, pods are spread evenly over nodes and zones if possible.
+// spread returns an Echo's topology spread constraints. By default, pods are spread evenly across nodes and zones if possible.
 func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
 	for i := range echo.Spec.TopologySpreadConstraints {

@@ -45,7 +45,7 @@ func compact(list any) string {
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(list); err != nil {
-		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect, because strings and numbers can always be encoded
+		panic(fmt.Sprintf("writing %T: %v", list, err)) // a bug, because strings and numbers can always be encoded
 	}
 	return strings.TrimSpace(text.String())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Policy holds the limits that the operator's installer sets.
+// Policy holds the limits that the operator's administrator sets.
 type Policy struct {
 	// MaxReplicas is the maximum allowed value of spec.replicas.
 	MaxReplicas int32

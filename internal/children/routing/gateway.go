@@ -19,7 +19,7 @@ const (
 // GatewayKind is the kind of a route's parent.
 const GatewayKind = "Gateway"
 
-// GatewayGroupVersion is the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
+// GatewayGroupVersion returns the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
 // parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a

@@ -97,7 +97,7 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 }
 
 // PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, regardless of the
-// listener. Some controllers, such as Traefik 3.6, add the policy's namespace to the Gateway's name.
+// listener. Some controllers, such as Traefik 3.6, report the policy's namespace as the Gateway's namespace.
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
@@ -167,7 +167,7 @@ func matchesHost(host, name string) bool {
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)
 }
 
-// AttachesTo reports whether an Echo refers to a Gateway.
+// AttachesTo reports whether an Echo refers to the given Gateway.
 func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
 	if !children.HasGateway(echo) {
 		return false

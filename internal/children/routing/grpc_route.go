@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// GRPCRoute returns the GRPCRoute from an Echo's Gateways to its Service, or nil if it is disabled.
+// GRPCRoute returns the GRPCRoute from an Echo's Gateways to its Service, or nil if the GRPCRoute is disabled.
 func GRPCRoute(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// HTTPRoute returns the HTTPRoute from an Echo's Gateways to its Service, or nil if it is disabled.
+// HTTPRoute returns the HTTPRoute from an Echo's Gateways to its Service, or nil if the HTTPRoute is disabled.
 func HTTPRoute(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) {
 		return nil

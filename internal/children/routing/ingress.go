@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Ingress returns the Ingress in front of an Echo's Service, or nil if it is disabled.
+// Ingress returns the Ingress in front of an Echo's Service, or nil if the Ingress is disabled.
 func Ingress(echo *v1.Echo, config children.Config) any {
 	if !children.HasIngress(echo) {
 		return nil

@@ -32,7 +32,7 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	}}, changes...)...)
 }
 
-// ended returns a check's pod that ended a number of seconds after checkTime. The pod was created ten seconds before it ended.
+// ended returns a check's pod that finished a number of seconds after checkTime. The pod was created ten seconds before it finished.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x",

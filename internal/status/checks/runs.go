@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// patience is how long after its deadline a check run may still give a verdict. It allows for the creation, scheduling, and start of the
-	// run's pod, and for clock differences.
+	// patience is how long after a check run's deadline the run may still give a verdict. It allows for the creation, scheduling, and start
+	// of the run's pod, and for clock differences.
 	patience = 90 * time.Second
 	// clockSkew is how much the clocks of the API server and the CronJob controller may differ.
 	clockSkew = 5 * time.Second
@@ -26,7 +26,7 @@ const (
 
 // Runs holds what the operator knows about the runs of a check.
 type Runs struct {
-	// Refused is the reason why the check's CronJob cannot be created or updated, or zero.
+	// Refused is the reason why the check's CronJob cannot be created or updated. It is zero if there is no such reason.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
@@ -37,9 +37,9 @@ type Runs struct {
 	// Since is the time when the last run began or, before the first run, the time when the CronJob was created. Since is zero if there is no
 	// CronJob.
 	Since time.Time
-	// Running is true if a Job of the check has not ended.
+	// Running is true if a Job of the check has not finished.
 	Running bool
-	// Blocked is the reason why the API server would reject the missing Job or pod of a run, or zero.
+	// Blocked is the reason why the API server would reject the missing Job or pod of a run. It is zero if no such reason is known.
 	Blocked message.Problem
 }
 
@@ -104,8 +104,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the most recent scheduled run has ended, regardless of its configuration. The comparison uses the pod's
-// creation time from the API server, because the clocks of the node and the CronJob controller may differ.
+// hasRunSince reports whether the most recent scheduled run has finished, regardless of its configuration. The comparison uses the
+// pod's creation time from the API server, because the clocks of the node and the CronJob controller may differ.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -117,7 +117,8 @@ func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	return last.Add(clockSkew).After(r.Scheduled)
 }
 
-// whyNoVerdict returns the reason why the most recent scheduled run has no verdict, if the run's newest pod shows the reason.
+// whyNoVerdict returns the reason why the most recent scheduled run has no verdict. If the run's newest pod does not show the reason, the
+// result is a generic message.
 func (r Runs) whyNoVerdict() string {
 	pods := r.podsOfLast()
 	if len(pods) == 0 {
@@ -137,8 +138,8 @@ func (r Runs) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods whose check container has ended, and a copy of that container's terminated state. If a
-// digest is given, only pods with that digest count.
+// lastRun returns the newest of a check's pods whose check container has terminated, and a copy of that container's terminated state. If
+// a digest is given, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
@@ -154,7 +155,7 @@ func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.Co
 	return last, ended
 }
 
-// isLater reports whether a run began later than another run, or ended later if both began in the same second.
+// isLater reports whether a run began later than another run, or finished later if both began in the same second.
 func isLater(pod *corev1.Pod, end *corev1.ContainerStateTerminated, last *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
 	order := pod.CreationTimestamp.Compare(last.CreationTimestamp.Time)
 	return order > 0 || order == 0 && ended.FinishedAt.Before(&end.FinishedAt)

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// shifted returns a pod that ended after a run was due. The clock of the pod's node is ahead or behind.
+// shifted returns a pod that finished after a run was due. The clock of the pod's node is ahead or behind.
 func shifted(ahead time.Duration) corev1.Pod {
 	pod := ended(-150, 0, `{"facts":1}`)
 	end := pod.Status.ContainerStatuses[0].State.Terminated
@@ -44,7 +44,7 @@ func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }
 
-// TestEvaluate_sidecars checks that a run's verdict does not wait for a sidecar that does not end. The verdict must remain after the pod
+// TestEvaluate_sidecars checks that a run's verdict does not wait for a sidecar that keeps running. The verdict must remain after the pod
 // has exceeded its deadline.
 func TestEvaluate_sidecars(t *testing.T) {
 	pod := found(pathverdict.Verdict{Facts: 1})

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// These phrases are from the API server's messages about quotas. OpenShift's cluster quotas also use the library
+// These phrases are from the API server's messages about quotas. OpenShift's ClusterResourceQuotas also use the library
 // k8s.io/apiserver/pkg/admission/plugin/resourcequota.
 const (
 	quotaExceeded     = "exceeded quota: "
@@ -50,7 +50,7 @@ func Quota(words, object string) message.Problem {
 	return message.Problem{}
 }
 
-// exceededProblem returns the problem for a used-up quota, given a text such as "few, requested: pods=1, used: pods=2, limited: pods=2".
+// exceededProblem returns the problem for a used-up quota, given text such as "few, requested: pods=1, used: pods=2, limited: pods=2".
 func exceededProblem(said, object, subject string) message.Problem {
 	name, numbers, found := strings.Cut(said, ", requested: ")
 	if !found {
@@ -88,14 +88,14 @@ func exceededAdvice(object string, resources []string) string {
 	}
 }
 
-// unsetProblem returns the problem for containers that do not set the resources that a quota requires, given a text such as "limits.cpu
+// unsetProblem returns the problem for containers that do not set the resources that a quota requires, given text such as "limits.cpu
 // for: echo; limits.memory for: echo".
 func unsetProblem(quota, unset, subject string) message.Problem {
 	var names, fields []string
 	for each := range strings.SplitSeq(unset, "; ") {
 		name, _, _ := strings.Cut(each, " for: ")
 		names = append(names, name)
-		if !strings.Contains(name, ".") { // in quotas, cpu and memory mean requests
+		if !strings.Contains(name, ".") { // in quotas, cpu and memory mean requests.cpu and requests.memory
 			name = "requests." + name
 		}
 		fields = append(fields, "spec.resources."+name)

@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// quotaResources maps each resource whose quota can reject the operator's objects to the rejected objects. An empty value means the
+// quotaResources maps each resource whose quota can reject the operator's objects to the rejected objects. An empty string means the
 // Deployment's pods.
 func quotaResources() map[string][]string {
 	pods := []string{"", "the Pod web-echo-1", "the pods of the check"}

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// failed returns the error from a failed request on a child.
+// failed returns the error from a failed request for a child.
 func failed(kind string, err error) error {
 	return &children.RequestError{Action: children.Applying, Kind: kind, Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }

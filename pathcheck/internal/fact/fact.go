@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxValue is the maximum length of a fact's value, and MaxText is the maximum length of its other strings, in bytes.
+	// MaxValue and MaxText are the maximum lengths, in bytes, of a fact's value and of the fact's other strings.
 	MaxValue, MaxText = pathverdict.MaxValue, 500
 )
 
@@ -46,7 +46,7 @@ func Detail(f Fact) Fact {
 	return f
 }
 
-// NotTested is a group or a fact that could not be fully examined, with the reason.
+// NotTested is the name of a group or a fact that could not be fully examined, and the reason.
 type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

@@ -151,7 +151,7 @@ func otherFacts() []Definition {
 		{"grpc.stream", "whether the messages of a stream arrive as they are sent"},
 		{"retries.get", "how many times a proxy retries a request after a 503 response"},
 		{"retries.post", "how many times a proxy retries a request after a 503 response"},
-		{"retries.reset", "how many times a proxy retries a request after a connection reset; only with the group outlierDetection"},
+		{"retries.reset", "how many times a proxy retries a request after a connection reset; only with the outlierDetection group"},
 		{"loadBalancing.pods", "how many pods respond"},
 		{"loadBalancing.affinity", "whether all requests from a client reach the same pod"},
 		{"loadBalancing.keepAlive", "whether a proxy keeps the client's connection open"},

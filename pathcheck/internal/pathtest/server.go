@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Serve handles connections until the end of the test, and returns the URL.
+// Serve handles connections until the end of the test, and returns the server's URL.
 func Serve(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	listener := listen(t)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Silent returns the URL of a server that does not respond to connections, as if a NetworkPolicy dropped the packets. The server's queue of
-// pending connections is full.
+// Silent returns the URL of a server that does not respond to connection attempts, as if a NetworkPolicy dropped the packets. The server's
+// queue of pending connections is full.
 func Silent(t *testing.T) string {
 	t.Helper()
 	listener := listen(t)

@@ -126,7 +126,7 @@ func addressesIn(element string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// parseAddress parses an address with an optional port. CloudFront omits the brackets around an IPv6 address with a port. Such a text is
+// parseAddress parses an address with an optional port. CloudFront omits the brackets around an IPv6 address with a port. Such text is
 // ambiguous, so the result can be two addresses.
 func parseAddress(text string) (addresses []netip.Addr) {
 	if at, err := netip.ParseAddrPort(text); err == nil {

@@ -93,7 +93,7 @@ func climb(ctx context.Context, g *run.Group, l ladder) error {
 		case err != nil:
 			return err
 		case o.Response != nil && o.RejectedByEcho():
-			g.Add(l.decide(largest, byEcho, fmt.Sprintf("%d of the Echo itself", o.Status))...)
+			g.Add(l.decide(largest, byEcho, fmt.Sprintf("%d from the Echo itself", o.Status))...)
 			return nil
 		case !l.arrived(each, o):
 			refusal := cmp.Or(o.Refusal, "not all of it arrived")

@@ -95,7 +95,7 @@ func TestDecideTrust(t *testing.T) {
 		"trusted":      {trusted, "a.example", now, []string{fact.Yes, fact.Kept, "1", "2"}},
 		"unknown":      {x509.NewCertPool(), "a.example", now, []string{"no: unknown authority", fact.Kept, "1", "2"}},
 		"another name": {trusted, "b.example", now, []string{fact.Yes, "another", "1", "2"}},
-		"expired":      {trusted, "a.example", now.Add(50 * time.Hour), []string{"no: not valid now", fact.Kept, "1", "-1"}},
+		"expired":      {trusted, "a.example", now.Add(50 * time.Hour), []string{"no: not currently valid", fact.Kept, "1", "-1"}},
 	} {
 		for i, f := range decideTrust([]*x509.Certificate{leaf}, c.host, c.roots, c.now) {
 			expectValue(t, name, f, c.want[i])

@@ -90,7 +90,7 @@ func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
 	defer end()
 	a := &wire.Response{Status: response.StatusCode, Header: response.Header}
 	if g.Judge(a, r.Nonce); !a.Proven {
-		return nil, fmt.Errorf("the response %d does not come from the Echo", a.Status)
+		return nil, fmt.Errorf("the response with status %d does not come from the Echo", a.Status)
 	}
 	return readUntil(response.Body, events, began, readMessage)
 }

@@ -39,7 +39,7 @@ func examineResponseHeaders(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// echoHeaders returns the headers that every response from an Echo has, without the values that an Echo can choose.
+// echoHeaders returns the headers that every response from an Echo has. An empty value stands for any value.
 func echoHeaders() []wire.Field {
 	return wire.Fields("Content-Type", "", "Cache-Control", "", "Vary", "", "Date", "", "X-Content-Type-Options", "nosniff",
 		"Content-Security-Policy", "default-src 'none'; sandbox")
@@ -126,7 +126,7 @@ func examineCompression(ctx context.Context, g *run.Group) error {
 }
 
 func decideCompression(o run.Outcome) fact.Fact {
-	const name, sent = "response.compression", "a text, for Accept-Encoding: gzip, br, zstd"
+	const name, sent = "response.compression", "a text response to Accept-Encoding: gzip, br, zstd"
 	if o.Refusal != "" {
 		return fact.Refused(name, sent, o.Refusal)
 	}

@@ -19,7 +19,7 @@ func ExamineTimeouts(ctx context.Context, g *run.Group) error {
 
 func decideTimeout(took, delay time.Duration, o run.Outcome) fact.Fact {
 	const name = "timeouts.response"
-	sent := "a request with a response after " + delay.String()
+	sent := "a request for a response after " + delay.String()
 	if o.Refusal == "" {
 		return fact.New(name, ">"+delay.String(), sent, "the response")
 	}

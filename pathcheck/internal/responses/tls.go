@@ -64,7 +64,7 @@ func distrust(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "no: not valid now"
+		return "no: not currently valid"
 	case errors.As(err, &unknown):
 		return "no: unknown authority"
 	}

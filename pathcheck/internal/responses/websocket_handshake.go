@@ -57,7 +57,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, nil
 }
 
-// bufferedStream is a stream whose reader may have buffered data after the header.
+// bufferedStream is a stream whose reader may already have buffered data that follows the header.
 type bufferedStream struct{ *wire.Stream }
 
 // Read implements io.Reader. It replaces io.EOF, which the library would interpret as the end of a message.

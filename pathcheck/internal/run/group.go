@@ -66,7 +66,7 @@ func (g *Group) Confirm(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("the Echo no longer responds: %s", wire.RefusalOf(err))
 	case !a.Proven:
-		return fmt.Errorf("the Echo no longer responds: the response %d does not prove that it comes from the Echo", a.Status)
+		return fmt.Errorf("the Echo no longer responds: the response with status %d does not prove that it comes from the Echo", a.Status)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestSilenceOf(t *testing.T) {
 		resolver     string // its address
 		url, service string
 		want         pathverdict.Silence
-		asked        int // how often the Service was queried
+		asked        int // how many times the Service is queried
 	}{
 		"a URL that refuses":                     {url: refused, service: service},
 		"a URL that hangs up":                    {url: open, service: service},
@@ -74,7 +74,7 @@ func TestSilenceOf(t *testing.T) {
 	}
 }
 
-// soon returns a context that ends before any system timeout.
+// soon returns a context that expires before any system timeout.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -53,7 +53,7 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	if c.Echo != (proof.Echo{}) {
 		what = fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name)
 	}
-	text := fmt.Sprintf("the response %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
+	text := fmt.Sprintf("the response with status %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
 	if location := a.Header.Get("Location"); location != "" {
 		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
 			fact.Cut(fact.Printable(location), fact.MaxText))

@@ -64,7 +64,7 @@ func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced boo
 // readSettings begins an HTTP/2 connection, and reports whether the server's settings announce extended CONNECT.
 func readSettings(c net.Conn) (framer *http2.Framer, announced bool, err error) {
 	if secured, ok := c.(*tls.Conn); ok && secured.ConnectionState().NegotiatedProtocol != "h2" {
-		return nil, false, errors.New("it is not negotiated")
+		return nil, false, errors.New("the TLS handshake did not negotiate h2")
 	}
 	framer = http2.NewFramer(c, io.LimitReader(c, maxHeader))
 	framer.SetMaxReadFrameSize(maxFrame)

@@ -45,7 +45,8 @@ var (
 	errRetried = errors.New("it requests a retry")
 )
 
-// once returns a context that ends when net/http repeats a request, as it does each time a server closes the connection or the stream.
+// once returns a context that is canceled when net/http repeats a request, as it does each time a server closes the connection or the
+// stream.
 func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var attempts atomic.Int32

@@ -30,7 +30,7 @@ func (f Field) String() string { return f.Name + ": " + f.Value }
 // Request is an HTTP/1.1 request that is sent exactly as specified.
 type Request struct {
 	Method   string // GET if empty
-	Path     string // below the Echo's path, with the query
+	Path     string // relative to the Echo's path, including the query
 	Fields   []Field
 	Body     []byte
 	Chunked  bool

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Roots returns the trusted authorities: the browsers' roots, and the given certificates in PEM.
+// Roots returns the trusted authorities: the browsers' roots, and the given PEM certificates.
 func Roots(ca []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {

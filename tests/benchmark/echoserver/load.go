@@ -13,7 +13,7 @@ import (
 
 const (
 	loadTimeout = time.Minute
-	// maxAnswer is the maximum size of a response with its headers, in bytes.
+	// maxAnswer is the maximum size, in bytes, of a response with its headers.
 	maxAnswer = 16 << 10
 )
 

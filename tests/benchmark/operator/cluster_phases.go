@@ -27,8 +27,8 @@ type clusterRun struct {
 	echoes   *testbed.EchoCount
 }
 
-// cluster measures the operator together with the Kubernetes controllers and pods. It measures with a tenth of the Echoes and then with all
-// Echoes, so that you can compare the costs per Echo.
+// cluster measures the operator together with the Kubernetes controllers and pods. It does so first with a tenth of the Echoes, and then
+// with all Echoes, so that you can compare the costs per Echo.
 func (b *benchmark) cluster(ctx context.Context) error {
 	for _, size := range []struct {
 		name string
@@ -145,7 +145,7 @@ func (r *clusterRun) delete(ctx context.Context) error {
 	})
 }
 
-// deleteEchoes deletes the Echoes in a namespace. The API server deletes Echoes one by one, and ends the request after a minute.
+// deleteEchoes deletes the Echoes in a namespace. The API server deletes Echoes one by one, and the request times out after a minute.
 func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	const requestTimeout = time.Minute
 	return testbed.Poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {

@@ -61,7 +61,7 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,                                   // flush each event of a watch immediately
-		ErrorLog:      log.New(io.Discard, "", log.Flags()), // discards errors from requests that end when the operator stops
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // discards errors from requests that are interrupted when the operator stops
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
@@ -136,7 +136,7 @@ func (r *recorder) complete(context.Context) (bool, error) {
 	return len(r.writes) > 0 && time.Since(r.last) > testbed.Silence, nil
 }
 
-// watching reports whether the operator has started to watch.
+// watching reports whether the operator has started a watch.
 func (r *recorder) watching(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -84,12 +84,12 @@ func Children() (map[string]int, error) {
 	for _, list := range lists {
 		text, err := os.ReadFile(list)
 		if err != nil {
-			continue // the thread has ended
+			continue // the thread has exited
 		}
 		for field := range strings.FieldsSeq(string(text)) {
 			name, err := os.ReadFile("/proc/" + field + "/comm")
 			if err != nil {
-				continue // the process has ended
+				continue // the process has exited
 			}
 			if found[strings.TrimSpace(string(name))], err = strconv.Atoi(field); err != nil {
 				return nil, err

@@ -1,5 +1,5 @@
-// timeline measures how long each step takes until an Echo is ready, in a cluster that runs the operator. It prints a Markdown table with
-// the operator's share of this time. Run it with `make benchmark-timeline`.
+// timeline measures how long each step between the creation of an Echo and its readiness takes, in a cluster that runs the operator. It
+// prints a Markdown table of the steps, and the operator's share of the total time. Run it with `make benchmark-timeline`.
 package main
 
 import (

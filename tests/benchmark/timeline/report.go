@@ -32,7 +32,7 @@ type row struct {
 	SinceAfter percentiles `json:"sinceAfter"`
 }
 
-// shares contains how long Echoes waited for the operator, in milliseconds and as a percentage of the time until they were ready.
+// shares contains the time that Echoes waited for the operator, in milliseconds and as a percentage of the time until they were ready.
 type shares struct {
 	Milliseconds percentiles `json:"milliseconds"`
 	Percent      percentiles `json:"percent"`

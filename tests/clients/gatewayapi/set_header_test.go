@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// TestSetHeaders sends the header X-Echo-Set-Header in each request, as the suite's MakeRequest does, usually with an empty value.
+// TestSetHeaders sends the X-Echo-Set-Header header in each request, usually with an empty value, as the suite's MakeRequest does.
 func TestSetHeaders(t *testing.T) {
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	addresses := map[string]string{}

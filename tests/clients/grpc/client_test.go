@@ -30,7 +30,7 @@ func dial(t *testing.T, address string, options ...grpc.DialOption) *grpc.Client
 	return connection
 }
 
-// soon returns a context that ends when the test ends or patience has elapsed.
+// soon returns a context that is done when the test ends or patience has elapsed.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

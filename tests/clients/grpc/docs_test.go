@@ -60,7 +60,7 @@ func TestGRPCOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestCallsOfTheHowTo runs the calls from the gRPC page. The second call must end with the status that the page shows.
+// TestCallsOfTheHowTo runs the calls from the gRPC page. The second call must fail with the status that the page shows.
 func TestCallsOfTheHowTo(t *testing.T) {
 	_, page, _ := strings.Cut(documented(t, "docs/how-to/grpc.md", "with [grpcurl]"), "```sh\n")
 	calls := strings.Split(page, "\n")

@@ -34,7 +34,8 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		trust(ctx, namespace, "gateway", traefik.authority)
 		traefik.apply(ctx, "gateway.yaml")
 		traefik.run(ctx)
-		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // PodMonitors are discovered at startup
+		// At startup, the operator checks whether the cluster serves PodMonitors.
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
 		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	}, NodeTimeout(15*time.Minute))
 
@@ -77,7 +78,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// expectCheck waits for a result of the check.
+// expectCheck waits until the check has the given result, and a message that contains the given text.
 func expectCheck(ctx context.Context, namespace string, result v1.CheckResult, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, support.Echo(namespace, "web")).WithTimeout(patience).WithPolling(time.Second).Should(

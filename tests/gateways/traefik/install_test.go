@@ -20,7 +20,7 @@ import (
 // gateway is a Traefik instance on the test cluster.
 type gateway struct {
 	namespace, address string
-	// authority is the certificate that Traefik presents, in PEM format.
+	// authority is the PEM-encoded certificate that Traefik presents.
 	authority string
 }
 

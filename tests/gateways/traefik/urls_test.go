@@ -100,8 +100,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	}, SpecTimeout(60*time.Minute))
 })
 
-// expectAnotherStart expects that after a step, each of the operator's two replicas restarts exactly once. The replicas restart one after
-// the other, at least ten minutes after their last start.
+// expectAnotherStart runs a step, and expects that each of the operator's two replicas then restarts exactly once. The replicas restart one
+// after the other, at least ten minutes after their last start.
 func expectAnotherStart(ctx context.Context, step func()) {
 	GinkgoHelper()
 	starts := func(g Gomega) int32 {
@@ -122,8 +122,8 @@ func expectAnotherStart(ctx context.Context, step func()) {
 	Consistently(starts).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(10 * time.Second).Should(Equal(before + 2))
 }
 
-// expectWays expects that an Echo responds to requests and WebSockets, both at its URL and over HTTP, and that Traefik preserves the
-// client's address.
+// expectWays expects that an Echo responds to requests and accepts WebSocket connections, both at its URL and over HTTP, and that Traefik
+// preserves the client's address.
 func expectWays(ctx context.Context, namespace, url string) {
 	GinkgoHelper()
 	for _, each := range []string{url, overHTTP(url)} {

@@ -16,14 +16,13 @@ const (
 	streams = 250
 	// delayed is how many requests on each connection wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is how long the flood waits before it repeats a request that has ended. The pause ensures that the flood uses memory
+	// floodPause is how long the flood waits before it repeats a request that has finished. The pause ensures that the flood uses memory
 	// instead of CPU time.
 	floodPause = time.Second
 )
 
-// flood holds connections open, each with many requests that the client never ends. Most of these requests have an incomplete body. The
-// others wait for a delayed response. The flood repeats each request that the server ends. In the summary, rejected requests count as
-// failed requests.
+// flood holds connections open, each with many unfinished requests. Most of these requests have an incomplete body. The others wait for a
+// delayed response. The flood repeats each request that finishes. In the summary, rejected requests count as failed requests.
 func (r *report) flood(ctx context.Context) {
 	part := strings.Repeat("x", 64<<10)
 	var group sync.WaitGroup
@@ -45,7 +44,7 @@ func (r *report) flood(ctx context.Context) {
 	group.Wait()
 }
 
-// hold sends a request, and waits until the server ends this request.
+// hold sends a request, and waits for the response.
 func (r *report) hold(ctx context.Context, client *http.Client, part string, upload bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.settings.url, http.NoBody)
 	if err != nil {

@@ -1,7 +1,7 @@
 // prober is the in-cluster HTTP client of the tests. It sends requests to echo servers until it has sent a maximum number of requests or a
 // maximum duration has elapsed. It prints a line when it is connected, optionally the first response from each pod, and finally a JSON
-// summary. It exits with code 1 if any request failed. It sends ordinary requests, gRPC health checks, or a flood of requests that never
-// end.
+// summary. It exits with code 1 if any request failed. It sends ordinary requests, gRPC health checks, or a flood of unfinished
+// requests.
 package main
 
 import (
@@ -73,7 +73,7 @@ func exitOn(err error) {
 	}
 }
 
-// run sends requests until it has sent all of them, the duration has elapsed, a signal arrives, or a prober with -stop connects.
+// run sends requests until it reaches one of the limits in the settings, a signal arrives, or a prober with -stop connects.
 func (r *report) run(listener net.Listener) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -30,7 +30,7 @@ func parseFlags() (settings, bool) {
 	flag.BoolVar(&s.show, "show", false, "print the first response from each pod")
 	flag.BoolVar(&s.insecure, "insecure", false, "accept any certificate")
 	flag.BoolVar(&s.grpc, "grpc", false, "send gRPC health checks over HTTP/2 instead")
-	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of requests that do not end; 0 disables this")
+	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of unfinished requests; 0 disables this")
 	stop := flag.Bool("stop", false, "stop the prober in this container")
 	flag.Parse()
 	return s, *stop
@@ -48,7 +48,7 @@ func (s settings) client(keep bool) *http.Client {
 	return &http.Client{Timeout: requestTimeout, Transport: transport}
 }
 
-// http2 enables only HTTP/2, both with and without TLS.
+// http2 returns settings that enable only HTTP/2, both with and without TLS.
 func http2() *http.Protocols {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// edit is a change that another client makes to a child with kubectl patch.
+// edit is a change to a child that another client makes with kubectl patch.
 type edit struct {
 	kind, what string
 	patchType  types.PatchType
@@ -50,7 +50,7 @@ func added(kind, what, path, item string, kept place) edit {
 		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
 }
 
-// metadataEdits returns the edits to the metadata of a kind.
+// metadataEdits returns the edits to the metadata of the children of a kind.
 func metadataEdits(kind string) []edit {
 	merge := func(what, patch string, kept *place) edit {
 		return edit{kind: kind, what: what, patchType: types.MergePatchType, patch: patch, kept: kept}

@@ -96,13 +96,13 @@ func (c codec) encode(event watchEvent) ([]byte, error) {
 	return json.Marshal(map[string]any{"type": plain.Type, "object": json.RawMessage(bytes.TrimSpace(raw.Bytes()))})
 }
 
-// expired returns the event that ends a watch whose version is too old to continue.
+// expired returns the event that ends a watch whose resource version is too old to continue from.
 func expired() watchEvent {
 	return watchEvent{watch.Error, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 
-// initialEnd returns the bookmark that ends a watch's initial events. like is any object of the watched kind.
+// initialEnd returns the bookmark that marks the end of a watch's initial events. like is any object of the watched kind.
 func initialEnd(like runtime.Object, version string) (watchEvent, error) {
 	mark := like.DeepCopyObject()
 	accessor, err := meta.Accessor(mark)

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// step is an action that a person takes in a namespace.
+// step is an action that a user takes in a namespace.
 type step func(ctx context.Context, c client.Client, namespace string) error
 
 // scenario is a sequence of actions. The operator comes to rest after each step.

@@ -46,8 +46,8 @@ func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	}
 }
 
-// patchSpec copies a field from another spec, or all fields if the name is empty. It returns the API server's reason for rejecting the
-// patch, or "".
+// patchSpec copies the named field from another spec to the Echo, or all fields if the name is empty. It returns the API server's reason
+// for rejecting the patch, or "".
 func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) string {
 	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
 	switch value, set := next[name]; {

@@ -117,7 +117,7 @@ func (p *past) mark(event watchEvent) {
 
 func (p *past) add(event watchEvent) { p.events = append(p.events, event) }
 
-// back returns the objects and their version as they were the given number of events ago.
+// back returns the objects and the list's resource version as they were the given number of events ago.
 func (p *past) back(count int) (map[string]runtime.Object, string) {
 	objects, version := map[string]runtime.Object{}, p.version
 	for _, event := range p.events[:max(0, len(p.events)-count)] {
@@ -135,8 +135,8 @@ func (p *past) back(count int) (map[string]runtime.Object, string) {
 	return objects, version
 }
 
-// oldList responds to a list request with the state before the last events, and continues the watch from that state, as an outdated API
-// server does.
+// oldList responds to a list request with the state before the last events, and continues the watch from that state, as an API server with
+// an outdated cache does.
 func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	t.lock.Lock()
 	objects, version := t.past.back(t.back)

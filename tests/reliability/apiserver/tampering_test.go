@@ -20,9 +20,9 @@ const held = 300 * time.Millisecond
 // tampering is a change to an event between the API server and the operator.
 type tampering struct {
 	name string
-	// late is true if the operator might miss a change until its next list request.
+	// late is true if the operator might not notice a change until its next list request.
 	late bool
-	// apply sends the event or a replacement. It returns false to end the stream.
+	// apply sends the event, a replacement, or nothing. It returns false to end the stream.
 	apply func(*stream, []byte) bool
 	// expires is true if the next watch request gets a 410 response.
 	expires bool
@@ -95,7 +95,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	return t.carry(got, nil), nil
 }
 
-// carry returns a response whose body starts with the given frames and continues with the events after tampering.
+// carry returns a response whose body starts with the given frames and continues with the watch's events, which may be tampered with.
 func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
 	reader, writer := io.Pipe()
 	s := &stream{codec: newCodec(t.scheme, got), from: got.Body, to: writer, closed: make(chan struct{})}
@@ -141,7 +141,7 @@ func (t *tamperer) handle(s *stream, frame []byte) bool {
 	return s.send(frame) && s.sendKept()
 }
 
-// heal makes the operator list again.
+// heal makes the operator list the objects again.
 func (t *tamperer) heal() {
 	t.lock.Lock()
 	defer t.lock.Unlock()

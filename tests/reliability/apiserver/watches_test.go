@@ -35,8 +35,8 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s: event %d of %s is %s", p.scenario.name, p.tamperer.at, p.tamperer.resource, p.tamperer.name)
 }
 
-// TestWatches tampers with one watch event in each run of a scenario. If the event was lost, the operator lists again at the end. The final
-// state must be the same as without tampering.
+// TestWatches tampers with one watch event in each run of a scenario. If the operator may have missed a change, the test makes it list the
+// objects again. The final state must be the same as without tampering.
 func TestWatches(t *testing.T) {
 	s := startServer(t)
 	s.pods = true

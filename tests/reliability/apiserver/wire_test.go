@@ -25,7 +25,7 @@ type wire struct {
 	sent map[string]int
 	// written counts the requests in sent that write children.
 	written map[string]int
-	// fault affects a request in the fault's namespace after the given number of other requests.
+	// fault affects a request in the fault's namespace. after is the number of other requests that precede it.
 	fault *fault
 	after int
 	// watched changes the responses to list and watch requests. If watched is nil, the responses stay unchanged.
@@ -40,7 +40,7 @@ type fault struct {
 	code int
 	// done is true if the request takes effect despite the fault.
 	done bool
-	// crash is true if the fault ends the process.
+	// crash is true if the fault terminates the process.
 	crash bool
 }
 
@@ -137,7 +137,7 @@ func (w *wire) count(r *http.Request) (*fault, error) {
 	return f, nil
 }
 
-// arm causes a fault in a request, after the given number of other requests.
+// arm prepares a fault that affects a request after the given number of other requests.
 func (w *wire) arm(f fault, after int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -46,7 +46,7 @@ type churn struct {
 func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
 func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 
-// startChurn makes changes in the background until it is stopped. The suite's random seed determines the changes.
+// startChurn makes changes in the background until the returned churn is stopped. The suite's random seed determines the changes.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
 	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
@@ -103,7 +103,7 @@ func (c *churn) await(ctx context.Context, changes int) {
 	Eventually(c.changes.Load).WithContext(ctx).WithPolling(10 * time.Millisecond).Should(BeNumerically(">=", wanted))
 }
 
-// end stops the changes and prints their number.
+// end stops the changes and prints how many there were.
 func (c *churn) end() {
 	GinkgoHelper()
 	c.stop()

@@ -26,10 +26,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// quiet is how long the test expects no writes from the operator while nothing changes.
+// quiet is how long the test checks that the operator sends no writes while nothing changes.
 const quiet = 10 * time.Second
 
-// withoutEchoes returns the kinds of objects that may belong to an Echo, but not the kind Echo.
+// withoutEchoes returns the kinds of objects that may belong to an Echo, excluding the Echo kind itself.
 func withoutEchoes() []client.ObjectList {
 	return []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.IngressList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{}}
@@ -176,7 +176,7 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 	return versions
 }
 
-// writes returns the API server's counts of requests that changed Echoes or objects of their children's kinds. It excludes PUT requests,
+// writes returns the API server's counts of write requests for Echoes and for objects of their children's kinds. It excludes PUT requests,
 // which Kubernetes controllers send.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()

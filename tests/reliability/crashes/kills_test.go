@@ -44,7 +44,7 @@ var _ = Describe("the operator", func() {
 		leader, other := awaitLeader(ctx)
 		process := realcluster.ProcessOf(leader)
 		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
-		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // fails if the spec succeeded, because the process has ended
+		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // fails if the spec succeeded, because the process has exited
 		dropLease(ctx)
 		Eventually(func(g Gomega) {
 			g.Expect(lease(ctx, g).Spec.HolderIdentity).To(HaveValue(HavePrefix(other.Name + "_")))

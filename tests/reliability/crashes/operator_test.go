@@ -89,7 +89,7 @@ func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
 			leader, other = other, leader
 		}
 		g.Expect(*held.Spec.HolderIdentity).To(HavePrefix(leader.Name + "_"))
-		// The process that holds the lease may have ended, and a new process may have started in the same pod.
+		// The process that holds the lease may have exited, and a new process may have started in the same pod.
 		g.Expect(held.Spec.RenewTime.Time).To(BeTemporally(">", leader.Status.ContainerStatuses[0].State.Running.StartedAt.Time))
 	}).WithContext(ctx).Should(Succeed())
 	return leader, other

@@ -189,7 +189,7 @@ func (s *scene) end(t *testing.T, how trouble) {
 		s.networks[before%2].set(weather{loss: 1, leaseLoss: 1, delay: maxDelay})
 	default:
 		if err := s.terminate(before % 2); err != nil {
-			t.Log(err) // the process has already ended
+			t.Log(err) // the process has already exited
 		}
 	}
 	after := s.awaitLeader(t, before)

@@ -35,7 +35,7 @@ func (r request) String() string {
 
 func (r request) isLease() bool { return strings.Contains(r.path, "/leases") }
 
-// isRenewal reports whether the request wrote a holder to the lease, and the API server accepted it.
+// isRenewal reports whether the request successfully wrote a holder to the lease.
 func (r request) isRenewal() bool {
 	return r.isLease() && r.isWrite() && r.code/100 == 2 && r.holder != ""
 }
@@ -44,8 +44,8 @@ func (r request) isWrite() bool {
 	return r.verb != "GET" && !strings.HasSuffix(r.path, "/events") && !strings.Contains(r.path, "/events/")
 }
 
-// isWork reports whether only the leader may send the request. Any replica may replace the version of the lease that it has read, and may
-// send reviews, which change nothing.
+// isWork reports whether only the leader may send the request. Any replica may update the lease if the lease has not changed since the
+// replica read it, and may send reviews, which change nothing.
 func (r request) isWork() bool {
 	return r.isWrite() && !r.isLease() && !strings.HasSuffix(r.path, "reviews")
 }

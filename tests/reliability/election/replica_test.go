@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// restartDelay is how long a replica is down after its process has ended.
+	// restartDelay is how long a replica is down after its process has exited.
 	restartDelay   = time.Second
 	leaseNamespace = "operators"
 )
@@ -62,8 +62,8 @@ func (r *replicas) setWeather(w weather) {
 	}
 }
 
-// start runs both replicas, and restarts processes that have ended, until the caller calls stop. stop returns when all processes have
-// ended.
+// start runs both replicas, and restarts processes that have exited, until the caller calls stop. stop returns when all processes have
+// exited.
 func (r *replicas) start(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -87,7 +87,7 @@ func (r *replicas) start(t *testing.T) (stop func()) {
 	}
 }
 
-// runProcess runs a process until it ends, or until ctx ends.
+// runProcess runs a process until it exits, or until ctx is done.
 func (r *replicas) runProcess(ctx context.Context, t *testing.T, process int) error {
 	l, err := newLink(r.config, process, r.networks[process%2], &r.journal)
 	if err != nil {

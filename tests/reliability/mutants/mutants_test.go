@@ -64,7 +64,7 @@ func TestEveryMutantIsOfToday(t *testing.T) {
 // name matches a Go identifier that is not preceded by a dot.
 var name = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z_]\w*)`)
 
-// unknownNames returns the names in an expression that neither the file nor Go declares.
+// unknownNames returns the names in an expression that neither occur in the file nor are built into Go.
 func unknownNames(file, expression string) []string {
 	var unknown []string
 	for _, match := range name.FindAllStringSubmatch(expression, -1) {

@@ -26,7 +26,7 @@ type Collector struct {
 	spans    []*tracepb.Span
 }
 
-// New returns a collector that has not started yet. The collector stores each request, and then calls a function to respond. If the
+// New returns a collector that has not started yet. The collector stores each request, and then calls the given function to respond. If the
 // function is nil, the collector responds with 200.
 func New(respond http.HandlerFunc) *Collector {
 	c := &Collector{respond: respond}

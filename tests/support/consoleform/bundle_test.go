@@ -38,8 +38,8 @@ func schemaOf(t *testing.T) map[string]any {
 	return schema
 }
 
-// TestForm_explainsEachField checks that each field has a title and a help text. For a field without a descriptor, the form uses the YAML
-// name as the title, and takes the help text from the schema. The schema has no help texts for Kubernetes' types.
+// TestForm_explainsEachField checks that each field has a title and help text. For a field without a descriptor, the form uses the YAML
+// name as the title, and takes the help text from the schema. The schema has no help text for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
 	described := map[string]bundle.Descriptor{}
 	descriptors := shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors
@@ -114,6 +114,6 @@ func TestResources_reachPods(t *testing.T) {
 		}
 	}
 	if got := len(Owned("echo", kinds, objects)); got != 6 {
-		t.Errorf("the tab Resources lists %d objects instead of 6", got)
+		t.Errorf("the Resources tab lists %d objects instead of 6", got)
 	}
 }

@@ -61,7 +61,8 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isSpared implements definedAndEmpty from the source. It also returns true for numbers and booleans, because lodash considers them empty.
+// isSpared implements definedAndEmpty from prune's source. It also returns true for numbers and booleans, because lodash considers them
+// empty.
 func isSpared(sample any) bool {
 	switch sample.(type) {
 	case nil:

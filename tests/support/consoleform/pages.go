@@ -29,8 +29,8 @@ func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) 
 	return owned
 }
 
-// Copied returns the strings that a quick start's copy buttons copy: blocks of lines, and inline commands. It returns an error for each part
-// that has no button, or has a button that copies a different text. The console converts Markdown to HTML before it looks for blocks.
+// Copied returns the strings that a quick start's copy buttons copy: blocks of lines, and inline commands. It returns an error for each
+// part that has no button, or has a button that copies different text. The console converts Markdown to HTML before it looks for blocks.
 // Therefore, a block's lines must form a separate paragraph outside of any list.
 //
 // github.com/patternfly/patternfly-quickstarts, packages/module/src: ConsoleInternal/components/markdown-view.tsx;

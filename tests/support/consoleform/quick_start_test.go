@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-// quickStart returns the strings from the quick start that the operator creates.
+// quickStart returns the spec of the quick start that the operator creates.
 func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
 	t.Helper()
 	objects, err := openshift.ConsoleObjects(true)

@@ -1,4 +1,4 @@
-// Package controlplane starts an API server for the test suites, and the operator with the shipped configuration.
+// Package controlplane starts an API server for the test suites, and assembles the operator with the shipped configuration.
 package controlplane
 
 import (

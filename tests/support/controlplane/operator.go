@@ -25,7 +25,7 @@ const (
 	OperatorUser = "echo-operator-test"
 )
 
-// GrantOperatorsRole grants the operator exactly the permissions in its roles. The argument config is the directory that contains the
+// GrantOperatorsRole grants the operator exactly the permissions in its roles. The config argument is the directory that contains the
 // manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
 	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {

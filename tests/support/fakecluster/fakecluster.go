@@ -37,7 +37,7 @@ import (
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  controllers.Dependencies
-	// Writes contains the methods and kinds of the write requests that the server received.
+	// Writes contains the write requests that the server received, for example "apply Service", "patch status", or "delete x".
 	Writes []string
 	// Fail returns the error for a write, or nil if the write must succeed.
 	Fail func(write string) error
@@ -177,7 +177,7 @@ func EchoPod() *corev1.Pod {
 	}
 }
 
-// OwnerPod returns a pod that requests a companion from Echo "x" and runs on node "n", as the cache contains it.
+// OwnerPod returns the cached form of a pod that requests a companion from Echo "x" and runs on node "n".
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},

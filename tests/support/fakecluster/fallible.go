@@ -29,7 +29,7 @@ func (f *Fallible) read(what string) error {
 	return nil
 }
 
-// Over returns a client that forwards reads to another client. The argument where names the source of the reads: the cache or the API
+// Over returns a client that forwards reads to another client. The where argument names the source of the reads: the cache or the API
 // server.
 func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Missing returns the first line of output that the page shows but the step did not print, or "". Missing accepts any addresses, times,
-// versions, identifiers, and generated pod names, because they differ between runs. "..." on the page stands for omitted text.
+// Missing returns the first line of output that the page shows but the step did not print, or "" if there is none. Missing accepts any
+// addresses, times, versions, identifiers, and generated pod names, because they differ between runs. "..." on the page stands for omitted
+// text.
 func (s *Step) Missing(output string) string {
 	for line := range strings.Lines(s.Output) {
 		line = strings.TrimSpace(line)

@@ -14,7 +14,7 @@ import (
 //go:embed restricted-v2.yaml
 var restrictedV2 []byte
 
-// RestrictedV2 returns the policies that stand in for the security context constraint restricted-v2. The policies require Kubernetes 1.36.
+// RestrictedV2 returns the policies that stand in for the restricted-v2 security context constraint. The policies require Kubernetes 1.36.
 func RestrictedV2() ([]*unstructured.Unstructured, error) {
 	var policies []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(restrictedV2), 4096)

@@ -28,7 +28,7 @@ type Reader struct {
 }
 
 // Follow runs commands in order. It expects each command to succeed and to print the output that the page shows. Each port-forward uses a
-// free local port instead of the page's port, and stays open until the last command has ended. Follow returns each command's output.
+// free local port instead of the page's port, and stays open until the last command has finished. Follow returns each command's output.
 func (r *Reader) Follow(ctx context.Context, steps []fences.Step) []string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
@@ -100,8 +100,8 @@ func ports(ctx context.Context, steps []fences.Step) []string {
 	return replacements
 }
 
-// runnable modifies commands so that they terminate. It runs port-forwards in the background, ends watches, and makes timeouts long enough
-// for a busy machine.
+// runnable modifies commands so that they terminate. It moves port-forwards to the background, limits how long watches run, and makes
+// timeouts long enough for a busy machine.
 func runnable(commands string) string {
 	lines := strings.Split(commands, "\n")
 	for i, line := range lines {

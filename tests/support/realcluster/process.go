@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ProcessOf returns the process of a one-container pod. If the process is on another machine, or this user is not allowed to kill it,
-// ProcessOf returns nil.
+// ProcessOf returns the process of a one-container pod. If the process is on another machine, or the current user is not allowed to kill
+// it, ProcessOf returns nil.
 func ProcessOf(pod *corev1.Pod) *os.Process {
 	GinkgoHelper()
 	return ProcessIn(&pod.Status.ContainerStatuses[0])
@@ -27,7 +27,7 @@ func ProcessIn(container *corev1.ContainerStatus) *os.Process {
 	for _, path := range groups {
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
-			continue // for example, the process has ended in the meantime
+			continue // for example, the process has exited in the meantime
 		}
 		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		Expect(err).NotTo(HaveOccurred())

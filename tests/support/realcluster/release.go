@@ -50,7 +50,7 @@ func Changed(text, from, to string) string {
 	return strings.Replace(text, from, to, 1)
 }
 
-// CreateSample creates the sample in a namespace.
+// CreateSample creates the sample Echo in a namespace.
 func CreateSample(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "config/samples/v1_echo.yaml"))
@@ -58,19 +58,19 @@ func CreateSample(ctx context.Context, namespace string) {
 	KubectlInput(ctx, Changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
 }
 
-// AwaitSample waits until the sample in a namespace is ready.
+// AwaitSample waits until the sample Echo in a namespace is ready.
 func AwaitSample(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", WaitTimeout)
 }
 
-// ProbeSample sends requests to the sample until the caller stops the prober.
+// ProbeSample sends requests to the sample Echo until the caller stops the prober.
 func ProbeSample(ctx context.Context) Prober {
 	GinkgoHelper()
 	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
-// SamplePods returns the names of the sample's pods.
+// SamplePods returns the names of the sample Echo's pods.
 func SamplePods(ctx context.Context) string {
 	GinkgoHelper()
 	return Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")

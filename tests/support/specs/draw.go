@@ -166,7 +166,8 @@ func drawObject(t *rapid.T, f Field) map[string]any {
 	return oneOf(t, f, value)
 }
 
-// DrawBoundary draws the minimum or the maximum that the schema accepts for a field. It skips fields without limits.
+// DrawBoundary draws the minimum or the maximum that the schema accepts for a field, or any value of an enum. If the field has neither
+// limits nor an enum, DrawBoundary skips the current action of the test.
 func DrawBoundary(t *rapid.T, f Field) any {
 	s := f.Schema
 	var values []any

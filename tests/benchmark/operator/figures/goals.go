@@ -2,7 +2,7 @@ package figures
 
 import "slices"
 
-// row is a line of the table. It compares one of the operator's figures with a limit, such as the raw writer's figure, and with a goal.
+// row is a row of the table. It compares one of the operator's figures with a limit, such as the raw writer's figure, and with a goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures
@@ -38,7 +38,7 @@ func (g goal) met(value float64) bool {
 	return value <= g.bound
 }
 
-// rows returns the lines of the table, in order. The table omits rows without measured figures.
+// rows returns the rows of the table, in order. The table omits rows without measured figures.
 func rows() []row {
 	return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows(), clusterRows())
 }
@@ -126,7 +126,7 @@ func otherRows() []row {
 	}
 }
 
-// clusterRows returns the lines for Echoes with pods. The limit is the cost per Echo in a cluster with a tenth as many Echoes.
+// clusterRows returns the rows for Echoes with pods. The limit is the cost per Echo in a cluster with a tenth as many Echoes.
 func clusterRows() []row {
 	var all []row
 	for _, phase := range []string{"converge", "roll", "delete"} {

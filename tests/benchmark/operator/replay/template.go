@@ -37,7 +37,7 @@ type Piece struct {
 type Request struct {
 	Method, ContentType, Accept string
 	URI, Body                   []Piece
-	// Needs are the values in the response that later requests contain.
+	// Needs are the values that later requests take from the response.
 	Needs []Value `json:",omitempty"`
 }
 

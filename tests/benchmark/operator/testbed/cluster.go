@@ -25,7 +25,7 @@ const (
 	atRollout = 2
 )
 
-// schedulerConfig makes the scheduler choose any node with enough resources, and raises the scheduler's request limit.
+// schedulerConfig makes the scheduler choose any node with enough resources, and raises the scheduler's limit on API requests.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
@@ -82,10 +82,10 @@ func (c *Cluster) addNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// NodesFor returns how many nodes a number of pods requires during a rollout, plus a spare node.
+// NodesFor returns the number of nodes that the given number of pods requires during a rollout, plus one spare node.
 func NodesFor(pods int) int { return (pods*atRollout+podsPerNode-1)/podsPerNode + 1 }
 
-// addNodes adds nodes and removes their taints, because the controller that usually removes them does not run.
+// addNodes adds nodes and removes their taints, because the controller that usually removes the taints is not running.
 func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
@@ -103,8 +103,9 @@ func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	})
 }
 
-// startControllers starts the controllers that pods require, with a high request limit. It omits the disruption controller, which reads all
-// budgets in the namespace for each pod event. With thousands of budgets, these reads would take longer than everything else.
+// startControllers starts the controllers that pods require, with a high limit on API requests. It omits the disruption controller, which
+// reads all PodDisruptionBudgets in the namespace for each pod event. With thousands of PodDisruptionBudgets, these reads would take longer
+// than everything else.
 func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {

@@ -134,7 +134,7 @@ func (p *ControlPlane) addAccounts(ctx context.Context) error {
 		p.addUsers(), p.addScraper(ctx))
 }
 
-// rulesOf returns the rules of the ClusterRoles in files.
+// rulesOf returns the rules of the ClusterRoles in the given files.
 func rulesOf(files ...string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, file := range files {

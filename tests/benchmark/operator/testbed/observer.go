@@ -16,7 +16,7 @@ import (
 // singleTimeout limits the wait for each object of a single Echo.
 const singleTimeout = time.Minute
 
-// Observer watches Deployments and events, because the last object that the operator writes for an Echo is an event.
+// Observer watches Deployments and events. The last object that the operator writes for an Echo is an event.
 type Observer struct {
 	client              client.Client
 	deployments, events watch.Interface

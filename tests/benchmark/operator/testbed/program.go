@@ -94,7 +94,7 @@ func RawFlags(count int, more ...string) []string {
 // Timing is the result that a raw writer prints for each Echo.
 type Timing struct{ Deployment, Last time.Duration }
 
-// Write makes a raw writer start to write.
+// Write makes a raw writer start writing.
 func (g *Program) Write() error {
 	_, err := g.start.Write([]byte("\n"))
 	return err

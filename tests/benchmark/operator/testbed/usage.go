@@ -61,7 +61,7 @@ func (p *ControlPlane) apiServerMetrics(ctx context.Context) (requests.Families,
 	return requests.Scrape(ctx, p.http, p.URL+"/metrics", "")
 }
 
-// MetricsOf reads an operator's metrics over HTTPS with a token.
+// MetricsOf reads an operator's metrics over HTTPS, and authenticates with a token.
 func (p *ControlPlane) MetricsOf(ctx context.Context, g *Program) (requests.Families, error) {
 	trusting := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // see writeServingCertificate

@@ -16,7 +16,7 @@ import (
 const (
 	// StartTimeout limits how long a program may take to start.
 	StartTimeout = time.Minute
-	// Silence is how long there must be no activity before a measurement is complete.
+	// Silence is the idle time that must elapse before a measurement is complete.
 	Silence = 2 * time.Second
 )
 
@@ -32,7 +32,7 @@ func PollEvery(ctx context.Context, every, timeout time.Duration, condition wait
 	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }
 
-// Pause waits for a duration, or until the context ends.
+// Pause waits for a duration, or until the context is done.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -42,7 +42,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TimeoutFor limits how long operations on a number of Echoes may take.
+// TimeoutFor returns the maximum time that operations on a number of Echoes may take.
 func TimeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
 
 // AwaitMetrics waits until an operator serves its metrics.
@@ -92,7 +92,7 @@ func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time
 	return err
 }
 
-// Quiet waits until the processes use, on average, less than one eighth of a core during the time Silence.
+// Quiet waits until the average CPU usage of the processes over the duration Silence is less than one eighth of a core.
 func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
 	const timeout, limit = 2 * time.Minute, Silence / 8
 	for began := time.Now(); time.Since(began) < timeout; {
