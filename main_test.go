@@ -19,7 +19,7 @@ func run(arguments ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-func TestCommandLinesThatAreNotValid(t *testing.T) {
+func TestExecute_rejectsInvalidCommandLines(t *testing.T) {
 	for line, c := range map[string]struct{ message, usage string }{
 		"up":                   {`unknown command "up" for "manager"`, "  manager [command]\n"},
 		"--leader-elect up":    {`unknown command "up" for "manager"`, "  manager [command]\n"},
@@ -54,9 +54,9 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreNotValid checks that the program does not print its usage for an invalid setting, because the usage would hide the
-// message in a pod's log.
-func TestSettingsThatAreNotValid(t *testing.T) {
+// TestExecute_rejectsInvalidSettings checks that the program does not print its usage for an invalid setting, because the usage would hide
+// the message in a pod's log.
+func TestExecute_rejectsInvalidSettings(t *testing.T) {
 	for line, message := range map[string]string{
 		"":                                       "no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image",
 		"--echo-server-image=i --max-replicas=0": `MAX_REPLICAS: "0" is not a whole number from 1 to 1000`,
@@ -69,7 +69,7 @@ func TestSettingsThatAreNotValid(t *testing.T) {
 	}
 }
 
-func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
+func TestExecute_readsSettingsFromEnvironment(t *testing.T) {
 	stderr := &strings.Builder{}
 	getenv := func(name string) string {
 		return map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i", "MAX_REPLICAS": "many"}[name]
@@ -80,7 +80,7 @@ func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestExecute_printsHelp(t *testing.T) {
 	for line, want := range map[string][]string{
 		"help":         {"Run the Echo Operator against the cluster in KUBECONFIG", "WATCH_NAMESPACE", "crd ", "version ", "watch "},
 		"--help":       {"--leader-elect", "MAX_REPLICAS", "--kubeconfig"},
@@ -109,7 +109,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestCRDIsTheFileThatIsInstalled(t *testing.T) {
+func TestNewCRD_printsInstalledFile(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("config", "crd", "bases", "example.com_echoes.yaml"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	code, stdout, stderr := run("crd")
@@ -124,7 +124,7 @@ type brokenPipe struct{}
 // Write implements io.Writer.
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+func TestWrite_reportsBrokenPipe(t *testing.T) {
 	for _, command := range []string{"crd", "version"} {
 		stderr := &strings.Builder{}
 		code := execute([]string{command}, func(string) string { return "" }, brokenPipe{}, stderr)
@@ -134,9 +134,9 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that the program links neither the API server's expression library and metrics nor packages that only
+// TestMain_linksNoLargeModules checks that the program links neither the API server's expression library and metrics nor packages that only
 // the kubectl plugin needs. These packages would make the program larger and slower to start.
-func TestLargeModulesAreNotLinked(t *testing.T) {
+func TestMain_linksNoLargeModules(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	packages := strings.Fields(string(output))

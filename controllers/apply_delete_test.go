@@ -29,7 +29,7 @@ func service(t *testing.T) children.Child {
 	return all[0]
 }
 
-func TestApplyForcesOnlyWhatExists(t *testing.T) {
+func TestApply_forcesOnlyExistingObjects(t *testing.T) {
 	for name, live := range map[string]client.Object{"created": nil, "corrected": fakecluster.OwnedService(fakecluster.StoredEcho())} {
 		t.Run(name, func(t *testing.T) {
 			var options client.PatchOptions
@@ -56,7 +56,7 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 	}
 }
 
-func TestApplyNamesWhatCannotBeApplied(t *testing.T) {
+func TestApply_namesObjectInError(t *testing.T) {
 	w := fakecluster.New(t)
 	w.Fail = func(string) error { return errors.New("no") }
 	_, err := controllers.Apply(t.Context(), w.Server, service(t), nil)
@@ -79,7 +79,7 @@ func TestDeleteChild(t *testing.T) {
 	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(MatchError(ContainSubstring("ns/x")), "a failed deletion")
 }
 
-func TestDeleteCompanionIgnoresOneThatIsBeingDeletedOrGone(t *testing.T) {
+func TestDeleteCompanion_ignoresTerminatingOrMissing(t *testing.T) {
 	g := NewWithT(t)
 	w, companion := fakecluster.New(t), fakecluster.CompanionPod(t)
 	g.Expect(controllers.DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")

@@ -26,8 +26,8 @@ func replacing(w *fakecluster.World) *controllers.ChildWriter {
 	}}
 }
 
-// TestOnlyWhatWouldBeAcceptedIsReplaced checks that a working Service is not deleted if the API server would reject its replacement.
-func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
+// TestChildWriter_replacesOnlyIfAccepted checks that a working Service is not deleted if the API server would reject its replacement.
+func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 	services := schema.GroupResource{Resource: "services"}
 	deleted := []string{"delete x"}
 	denied := apierrors.NewBadRequest(`admission webhook "w" denied the request: no`)
@@ -67,7 +67,7 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatIsBeingDeletedIsAwaited(t *testing.T) {
+func TestChildWriter_waitsForDeletion(t *testing.T) {
 	g := NewWithT(t)
 	w, live := fakecluster.New(t), fakecluster.OwnedService(fakecluster.StoredEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}

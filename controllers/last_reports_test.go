@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestEachReportIsSentOnceUntilItChanges(t *testing.T) {
+func TestLastReports(t *testing.T) {
 	g := NewWithT(t)
 	l, pod := &LastReports{}, types.NamespacedName{Name: "p"}
 	for i, step := range []struct {

@@ -22,7 +22,7 @@ func TestEchoChanged(t *testing.T) {
 	}.Check(t, controllers.EchoChanged())
 }
 
-func TestEvents_existingObjectsStartNoReconcile(t *testing.T) {
+func TestSinceStart_ignoresExistingObjects(t *testing.T) {
 	selected := controllers.SinceStart()
 	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it is selected")
 	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) ||

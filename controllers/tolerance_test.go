@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
+func TestFailures_toleratesOnlyRecentFailures(t *testing.T) {
 	g := NewWithT(t)
 	f, x, began := &Failures{}, types.NamespacedName{Name: "x"}, time.Unix(1000, 0)
 	tolerated := func(object types.NamespacedName, err error, after time.Duration) bool {
@@ -35,8 +35,8 @@ func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
 	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }
 
-// TestAConflictIsRetriedLessAndLessOften counts the reconciles during a persistent conflict, which once caused 346 requests in 5 s.
-func TestAConflictIsRetriedLessAndLessOften(t *testing.T) {
+// TestFailures_slowsRetriesOfConflict counts the reconciles during a persistent conflict, which once caused 346 requests in 5 s.
+func TestFailures_slowsRetriesOfConflict(t *testing.T) {
 	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
 	f, reconciles := &Failures{}, 0
 	for after := time.Duration(0); ; reconciles++ {

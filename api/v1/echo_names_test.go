@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TestNamesAreValidAndReserved checks that the names are valid and have the prefix that the schema reserves for the operator.
-func TestNamesAreValidAndReserved(t *testing.T) {
+// TestEcho_reservesValidNames checks that the names are valid and have the prefix that the schema reserves for the operator.
+func TestEcho_reservesValidNames(t *testing.T) {
 	g := NewWithT(t)
 	for name, value := range map[string]string{
 		"the finalizer":       Finalizer,

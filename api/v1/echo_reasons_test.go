@@ -45,7 +45,7 @@ func declaredReasons(t *testing.T) map[string]declared {
 	return all
 }
 
-func TestReasonsOfConditionsAreUnique(t *testing.T) {
+func TestReason_isUniqueAmongConditions(t *testing.T) {
 	names := map[string]string{}
 	for name, reason := range declaredReasons(t) {
 		if !strings.HasPrefix(name, "Reason") {
@@ -61,7 +61,7 @@ func TestReasonsOfConditionsAreUnique(t *testing.T) {
 	}
 }
 
-func TestReasonsOfEventsAreUniqueForEachType(t *testing.T) {
+func TestReason_isUniqueAmongEventsOfType(t *testing.T) {
 	names := map[declared]string{}
 	for name, reason := range declaredReasons(t) {
 		if !strings.HasPrefix(name, "Event") {
@@ -74,9 +74,9 @@ func TestReasonsOfEventsAreUniqueForEachType(t *testing.T) {
 	}
 }
 
-// TestReasonsAreAcceptedByTheAPIServer checks that the reasons respect the limits of metav1.Condition and Event. A single invalid reason
+// TestReason_respectsAPIServerLimits checks that the reasons respect the limits of metav1.Condition and Event. A single invalid reason
 // makes the API server reject the whole status.
-func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
+func TestReason_respectsAPIServerLimits(t *testing.T) {
 	condition := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	for name, reason := range declaredReasons(t) {
 		if !condition.MatchString(reason.value) {
@@ -88,8 +88,8 @@ func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWarnings checks which reasons have the type WarningReason.
-func TestWarnings(t *testing.T) {
+// TestWarningReason checks which reasons have the type WarningReason.
+func TestWarningReason(t *testing.T) {
 	want := map[string]bool{
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
@@ -112,7 +112,7 @@ func TestWarnings(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
-func TestTheTypeOfAReasonDecidesTheTypeOfItsEvent(t *testing.T) {
+func TestEventType(t *testing.T) {
 	for want, reason := range map[string]Reason{
 		corev1.EventTypeNormal:  NormalReason("Same"),
 		corev1.EventTypeWarning: WarningReason("Same"),

@@ -77,7 +77,7 @@ func spoil(value reflect.Value) {
 	}
 }
 
-func TestACopyOfAnEchoSharesNothingWithIt(t *testing.T) {
+func TestDeepCopyObject_sharesNothing(t *testing.T) {
 	filled := func() *EchoList {
 		list := &EchoList{}
 		fill(reflect.ValueOf(list).Elem())
@@ -92,8 +92,8 @@ func TestACopyOfAnEchoSharesNothingWithIt(t *testing.T) {
 	NewWithT(t).Expect(original).To(BeComparableTo(filled()), "a change to the copy changed the original")
 }
 
-// TestEveryFieldSurvivesJSON checks that no two fields have the same JSON name, because encoding/json would drop both.
-func TestEveryFieldSurvivesJSON(t *testing.T) {
+// TestEcho_keepsEachFieldInJSON checks that no two fields have the same JSON name, because encoding/json would drop both.
+func TestEcho_keepsEachFieldInJSON(t *testing.T) {
 	g := NewWithT(t)
 	echo, again := &Echo{}, &Echo{}
 	fill(reflect.ValueOf(echo).Elem())
@@ -103,9 +103,9 @@ func TestEveryFieldSurvivesJSON(t *testing.T) {
 	g.Expect(again).To(BeComparableTo(echo))
 }
 
-// TestWhatIsNotSetIsNotWritten checks that the JSON of an empty Echo has no optional fields, because a client that applies the JSON would
+// TestEcho_omitsUnsetFieldsInJSON checks that the JSON of an empty Echo has no optional fields, because a client that applies the JSON would
 // otherwise own these fields. A status always includes its replica counts.
-func TestWhatIsNotSetIsNotWritten(t *testing.T) {
+func TestEcho_omitsUnsetFieldsInJSON(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})
 	g.Expect(err).NotTo(HaveOccurred())

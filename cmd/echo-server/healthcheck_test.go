@@ -71,7 +71,7 @@ func TestHealthcheck(t *testing.T) {
 	}
 }
 
-func TestReadyzResponses(t *testing.T) {
+func TestReadyz(t *testing.T) {
 	for response, want := range map[string]string{
 		"HTTP/1.1 200 OK\r\n":              "200 OK",
 		"HTTP/1.0 200\r\n":                 "200",
@@ -94,7 +94,7 @@ func TestReadyzResponses(t *testing.T) {
 	}
 }
 
-func TestReadyzTimeout(t *testing.T) {
+func TestReadyz_stopsAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, far) }()

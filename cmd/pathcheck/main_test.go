@@ -17,7 +17,7 @@ func execute(t *testing.T, arguments ...string) (code int, stdout, stderr string
 	return code, out.String(), err.String()
 }
 
-func TestCommandLinesThatAreNotValid(t *testing.T) {
+func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                   "one URL is required",
 		"http://a http://b":                  "one URL is required",
@@ -65,7 +65,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-func TestNoEcho(t *testing.T) {
+func TestRun_reportsForeignServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	t.Cleanup(server.Close)
 	for _, output := range []string{"text", "json", "html"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
-// TestMainPrintsAResult checks that main prints a result and nothing else, even if the test cannot run.
-func TestMainPrintsAResult(t *testing.T) {
+// TestMain_printsOneResult checks that main prints a result and nothing else, even if the test cannot run.
+func TestMain_printsOneResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")
 	}

@@ -43,7 +43,7 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
+func TestConverge_namesCheckBeforeCreatingCronJob(t *testing.T) {
 	check := func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
 	}
@@ -89,9 +89,9 @@ func TestReconciler_unknownGroup(t *testing.T) {
 	}
 }
 
-// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server confirms that
+// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that
 // the check's CronJob is gone.
-func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
+func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
@@ -132,9 +132,9 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-// TestCronJobsOfOthersStay checks that the removal of a check does not delete a CronJob that has the expected name but belongs to another
-// owner.
-func TestCronJobsOfOthersStay(t *testing.T) {
+// TestPrune_keepsForeignCronJob checks that the removal of a check does not delete a CronJob that has the expected name but belongs to
+// another owner.
+func TestPrune_keepsForeignCronJob(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
 	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
@@ -142,9 +142,9 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that one check is retried after a transient failure even if another check of the
+// TestReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the
 // Echo is not allowed.
-func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
+func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80
 		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {

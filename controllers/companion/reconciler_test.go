@@ -26,7 +26,7 @@ var webRequest = ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "n
 
 func aNode() *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}} }
 
-func TestACompanionIsCreatedAndDeleted(t *testing.T) {
+func TestReconciler_createsAndDeletesCompanion(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode())
 	g.Expect(reconciler(w).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
@@ -37,7 +37,7 @@ func TestACompanionIsCreatedAndDeleted(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements("delete " + companion.Name))
 }
 
-func TestACompanionThatTheCacheDoesNotHoldIsNotCreatedAgain(t *testing.T) {
+func TestPlanLive_findsCompanionMissingFromCache(t *testing.T) {
 	cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
 	w := fakecluster.NewLate(t, cached, append([]client.Object{fakecluster.CompanionPod(t)}, cached...))
 	result, err := reconciler(w).Reconcile(t.Context(), webRequest)
@@ -46,7 +46,7 @@ func TestACompanionThatTheCacheDoesNotHoldIsNotCreatedAgain(t *testing.T) {
 	}
 }
 
-func TestAForeignPodWithTheNameOfACompanionIsNotChanged(t *testing.T) {
+func TestReconciler_keepsForeignPod(t *testing.T) {
 	g := NewWithT(t)
 	cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fakecluster.CompanionPod(t).Name}}
@@ -59,7 +59,7 @@ func TestAForeignPodWithTheNameOfACompanionIsNotChanged(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
-func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
+func TestReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode())
 	w.Fail = func(string) error { return errors.New("no") }
@@ -73,7 +73,7 @@ func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
-func TestAMissingEchoIsReportedToTheOwner(t *testing.T) {
+func TestReconciler_reportsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.OwnerPod(), aNode())
 	r := reconciler(w)
@@ -84,7 +84,7 @@ func TestAMissingEchoIsReportedToTheOwner(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements(said))
 }
 
-func TestEachReadForACompanionThatFails(t *testing.T) {
+func TestReconciler_stopsAtEachFailedRead(t *testing.T) {
 	g := NewWithT(t)
 	objects := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
 	count := fakecluster.New(t, objects...)

@@ -28,7 +28,7 @@ func gone(t *testing.T, w *fakecluster.World, object client.Object) {
 	w.Writes = nil
 }
 
-func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
+func TestLastSeen_remembersUnlabeledCompanion(t *testing.T) {
 	unlabeled := func(t *testing.T, w *fakecluster.World) { gone(t, w, fakecluster.OwnerPod()) } // from the cache of labeled pods
 	for name, end := range map[string]func(*testing.T, *fakecluster.World){
 		"its owner loses the label": unlabeled,
@@ -73,7 +73,7 @@ func (w writesTo) Delete(ctx context.Context, object client.Object, options ...c
 	return w.server.Delete(ctx, object, options...)
 }
 
-func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
+func TestLastSeen_readsOnceInNewProcess(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		live []client.Object
@@ -104,7 +104,7 @@ func terminating(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
+func TestLastSeen_forgetsPodWithoutRead(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode(), fakecluster.CompanionPod(t))
 	live := &fakecluster.Fallible{}
@@ -119,7 +119,7 @@ func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
 	g.Expect(kept).To(BeFalse())
 }
 
-func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
+func TestReconciler_retriesDeletionOfReplacedCompanion(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.CompanionPod(t)) // its owner is gone
 	w.Fail = func(string) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, fakecluster.CompanionPod(t).Name, nil) // another UID

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
+func TestConverge_writesNothingIfRejectedOrPaused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*v1.Echo)
 		refused bool
@@ -31,7 +31,7 @@ func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
 	}
 }
 
-func TestTheFinalizerIsWrittenBeforeAnythingIsCreated(t *testing.T) {
+func TestConverge_writesFinalizerFirst(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).converge(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	if want := []string{"patch x", "apply Service", "apply Deployment", "apply PodDisruptionBudget"}; !slices.Equal(w.Writes, want) {
@@ -54,7 +54,7 @@ func TestConverge_failedWriteEndsReconcile(t *testing.T) {
 	}
 }
 
-func TestAFailedReadIsReportedBeforeAnythingIsWritten(t *testing.T) {
+func TestConverge_failedReadPreventsWrites(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	echo := w.Current(t)

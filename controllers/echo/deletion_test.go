@@ -31,7 +31,7 @@ func gone(t *testing.T, w *fakecluster.World) bool {
 	return apierrors.IsNotFound(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, &v1.Echo{}))
 }
 
-func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
+func TestReconcileDelete_releasesEchoAfterItsObjects(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
 	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
@@ -44,7 +44,7 @@ func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
 	NewWithT(t).Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested")))
 }
 
-func TestAFailedDeleteKeepsTheEcho(t *testing.T) {
+func TestReconcileDelete_keepsEchoAfterFailedDelete(t *testing.T) {
 	g := NewWithT(t)
 	echo := deletedEcho(v1.Finalizer)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
@@ -53,7 +53,7 @@ func TestAFailedDeleteKeepsTheEcho(t *testing.T) {
 	g.Expect(gone(t, w)).To(BeFalse())
 }
 
-func TestAStatusThatCannotBeWrittenDoesNotKeepTheEcho(t *testing.T) {
+func TestReconcileDelete_releasesEchoDespiteFailedStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
 	w.FailOn("patch status", errors.New("no"))
@@ -61,7 +61,7 @@ func TestAStatusThatCannotBeWrittenDoesNotKeepTheEcho(t *testing.T) {
 	g.Expect(gone(t, w)).To(BeTrue())
 }
 
-func TestFinalizersOfOthersStay(t *testing.T) {
+func TestRelease_keepsForeignFinalizers(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer, "example.org/theirs"))
 	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
@@ -71,7 +71,7 @@ func TestFinalizersOfOthersStay(t *testing.T) {
 	g.Expect(w.Writes).To(BeNil())
 }
 
-func TestOrphanedObjectsStay(t *testing.T) {
+func TestReconcileDelete_keepsOrphanedObjects(t *testing.T) {
 	g := NewWithT(t)
 	echo := deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
@@ -80,7 +80,7 @@ func TestOrphanedObjectsStay(t *testing.T) {
 	g.Expect(w.Events()).To(BeNil())
 }
 
-func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
+func TestReconcileDelete_ignoresOrphanedDeployment(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}})
 	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
@@ -88,7 +88,7 @@ func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
 	g.Expect(w.Events()).To(BeNil())
 }
 
-func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
+func TestReconcileDelete_deletesCompanionMissingFromCache(t *testing.T) {
 	echo, companion := deletedEcho(v1.Finalizer), fakecluster.CompanionPod(t)
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, companion})
 	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
@@ -97,7 +97,7 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 	}
 }
 
-func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
+func TestLeftoversOf_omitsKeptPodsAfterDelay(t *testing.T) {
 	g := NewWithT(t)
 	deletedAgo := func(age time.Duration) *v1.Echo {
 		echo := deletedEcho(v1.Finalizer)
@@ -123,7 +123,7 @@ func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
 	}
 }
 
-func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
+func TestReconcileDelete_waitsForPods(t *testing.T) {
 	echo, pod := deletedEcho(v1.Finalizer), fakecluster.EchoPod()
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := fakecluster.NewLate(t, cached, []client.Object{echo, pod})
@@ -134,7 +134,7 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 	}
 }
 
-func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
+func TestReconciler_reportsDrainingPods(t *testing.T) {
 	g := NewWithT(t)
 	draining, companion := fakecluster.EchoPod(), fakecluster.CompanionPod(t)
 	draining.DeletionTimestamp, draining.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
@@ -157,7 +157,7 @@ func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
 	}
 }
 
-func TestDeletionIsCheckedLessAndLessOften(t *testing.T) {
+func TestNextDeletionCheck(t *testing.T) {
 	for elapsed, want := range map[time.Duration]time.Duration{
 		-time.Second: controllers.DeletionPeriod, 0: controllers.DeletionPeriod, 8 * time.Second: controllers.DeletionPeriod,
 		time.Minute:     15 * time.Second,

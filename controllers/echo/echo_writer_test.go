@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-func TestStatusFieldsThatAreGoneAreRemoved(t *testing.T) {
+func TestEchoWriter_removesClearedStatusFields(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
 	echo := w.Current(t)
 	NewWithT(t).Expect(reconciler(w).echoWriter().SetStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
@@ -19,7 +19,7 @@ func TestStatusFieldsThatAreGoneAreRemoved(t *testing.T) {
 	}
 }
 
-func TestFinalizersOfOthersAreKept(t *testing.T) {
+func TestAddFinalizer_keepsForeignFinalizers(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
 	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), w.Current(t))).To(Succeed())
 	if got := w.Current(t).Finalizers; len(got) != 2 || got[0] != "example.org/theirs" || got[1] != v1.Finalizer {

@@ -75,7 +75,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
+func TestEnsure_readsLiveOnlyAfterConflict(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "x", errors.New("it exists"))
 	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
 	}
 }
 
-func TestAddFinalizerIsWrittenOnce(t *testing.T) {
+func TestAddFinalizer_writesOnce(t *testing.T) {
 	g := NewWithT(t)
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
 	w := fakecluster.New(t, echo)
@@ -114,7 +114,7 @@ func TestAddFinalizerIsWrittenOnce(t *testing.T) {
 	g.Expect(echo.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
 }
 
-func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
+func TestAddFinalizer_rejectsOutdatedEcho(t *testing.T) {
 	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))

@@ -67,7 +67,7 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	return reads.Reads
 }
 
-func TestAFailureIsNotReportedAtOnce(t *testing.T) {
+func TestReconcile_toleratesFirstFailure(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
 	if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) ||
@@ -118,7 +118,7 @@ func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	}
 }
 
-func TestEachReadOfADeletionThatFails(t *testing.T) {
+func TestReconcileDelete_stopsAtEachFailedRead(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	// A reconcile of a deleted Echo that has no children left reads everything from both the cache and the API server.
 	for i, read := range readsOf(t, []client.Object{echo}, 10) {
@@ -133,7 +133,7 @@ func TestEachReadOfADeletionThatFails(t *testing.T) {
 	}
 }
 
-func TestEachWriteOfADeletionThatFails(t *testing.T) {
+func TestReconcileDelete_stopsAtEachFailedWrite(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	companion := fakecluster.CompanionPod(t)
 	all := []string{"delete x", "delete x", "delete " + companion.Name}
@@ -153,7 +153,7 @@ func TestEachWriteOfADeletionThatFails(t *testing.T) {
 	}
 }
 
-func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
+func TestRelease_keepsEchoAfterFailedWrite(t *testing.T) {
 	for name, echo := range map[string]*v1.Echo{
 		"deleted":  deletedEcho(v1.Finalizer),
 		"orphaned": deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents),
@@ -167,8 +167,8 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 	}
 }
 
-// TestAnEchoThatCannotBeReadIsRemembered checks that the history of an Echo is dropped only when the Echo is known to be gone.
-func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
+// TestReconcile_keepsHistoryOfUnreadableEcho checks that the history of an Echo is dropped only when the Echo is known to be gone.
+func TestReconcile_keepsHistoryOfUnreadableEcho(t *testing.T) {
 	g := NewWithT(t)
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
 	w := fakecluster.New(t, fakecluster.StoredEcho())

@@ -21,9 +21,9 @@ func routed(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 }
 
-// TestAKindThatTheClusterNoLongerServesIsReported checks that the other children are still created, because the operator restarts only
+// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only
 // minutes later.
-func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
+func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
 	for name, c := range map[string]struct {
 		refusal error
@@ -48,7 +48,7 @@ func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOfferedIsReportedAndNotWritten(t *testing.T) {
+func TestConverge_reportsUnavailableKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		gateways gatewayapi.API
 		want     status.Unserved

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
+func TestReconcile_clearsNumbersOfMissingDeployment(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Paused, e.Finalizers = true, []string{v1.Finalizer}
 		e.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Image: "a:1"}
@@ -28,7 +28,7 @@ func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
 	}
 }
 
-func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
+func TestListPods(t *testing.T) {
 	pod := func(change func(*corev1.Pod)) *corev1.Pod {
 		p := fakecluster.EchoPod()
 		change(p)
@@ -52,7 +52,7 @@ func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
 	}
 }
 
-func TestANodeIsReportedAsDeletedOnlyAfterTheAPIServerWasAsked(t *testing.T) {
+func TestNodesOf(t *testing.T) {
 	node := []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
 	pods := []corev1.Pod{*fakecluster.OwnerPod()}
 	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
@@ -77,7 +77,7 @@ func TestANodeIsReportedAsDeletedOnlyAfterTheAPIServerWasAsked(t *testing.T) {
 	}
 }
 
-func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
+func TestWithChildren_reportsUnwatchedChild(t *testing.T) {
 	g := NewWithT(t)
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		service := fakecluster.OwnedService(fakecluster.StoredEcho())

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
+func TestPendingEvents_keepsChangeUntilReported(t *testing.T) {
 	g := NewWithT(t)
 	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
 	change := func(generation int64) []status.Change {
@@ -35,7 +35,7 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
 }
 
-func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
+func TestPendingEvents_detectsSuccessOfAmbiguousWrite(t *testing.T) {
 	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	failed := func(err error) status.Observation {
@@ -61,7 +61,7 @@ func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 	}
 }
 
-func TestEventsOfChangesSurviveAStatusThatCannotBeWritten(t *testing.T) {
+func TestPendingEvents_surviveFailedStatusWrite(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.FailOn("patch status", errors.New("no"))

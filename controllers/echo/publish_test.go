@@ -20,7 +20,7 @@ func readyReport() status.Report {
 	}
 }
 
-func TestPublishWritesTheStatusAndThenReports(t *testing.T) {
+func TestPublish_writesStatusThenReports(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	g.Expect(reconciler(w).publish(t.Context(), w.Current(t), readyReport())).To(Succeed())
@@ -28,14 +28,14 @@ func TestPublishWritesTheStatusAndThenReports(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements("Normal Ready 2 of 2 pods are ready."))
 }
 
-func TestPublishDoesNotWriteTheSameStatusAgain(t *testing.T) {
+func TestPublish_skipsUnchangedStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Status = readyReport().Status }))
 	g.Expect(reconciler(w).publish(t.Context(), w.Current(t), status.Report{Status: readyReport().Status})).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
 }
 
-func TestNothingIsReportedUntilTheStatusIsWritten(t *testing.T) {
+func TestPublish_reportsOnlyAfterStatusWrite(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return errors.New("no") }
@@ -43,7 +43,7 @@ func TestNothingIsReportedUntilTheStatusIsWritten(t *testing.T) {
 	g.Expect(w.Events()).To(BeNil())
 }
 
-func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
+func TestPublish_rejectsOutdatedEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	old := w.Current(t)
@@ -52,7 +52,7 @@ func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
 	g.Expect(w.Events()).To(BeNil())
 }
 
-func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
+func TestReconcile_retriesMissingEchoQuietly(t *testing.T) {
 	w := fakecluster.New(t)
 	gone := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
 	if result, err := reconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry ||
@@ -61,7 +61,7 @@ func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 	}
 }
 
-func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T) {
+func TestPublished_reportsStatusWrittenDespiteError(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)

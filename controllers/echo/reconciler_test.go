@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
+func TestReconcile_requeuesRejectedEchoWithUnwatchedObject(t *testing.T) {
 	deployment := &appsv1.Deployment{ObjectMeta: *fakecluster.OwnedService(fakecluster.StoredEcho()).ObjectMeta.DeepCopy(),
 		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
@@ -36,7 +36,7 @@ func version(v string) *v1.Echo {
 	return fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = v })
 }
 
-func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
+func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
 	r := reconciler(fakecluster.New(t))
 	key := client.ObjectKeyFromObject(version("1"))

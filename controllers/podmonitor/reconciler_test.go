@@ -27,7 +27,7 @@ func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstr
 	return object
 }
 
-func TestPodMonitors(t *testing.T) {
+func TestReconciler(t *testing.T) {
 	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
 	unlabeled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
 	for name, c := range map[string]struct {

@@ -47,7 +47,7 @@ func TestRawHeader(t *testing.T) {
 	}
 }
 
-func TestRawHeaderOfNextRequest(t *testing.T) {
+func TestRawHeader_restartsForNextRequest(t *testing.T) {
 	h := &rawHeader{}
 	h.add([]byte("GET /a HTTP/1.1\r\n\r\n"))
 	h.ahead, h.hasAhead = 'G', true
@@ -67,7 +67,7 @@ func TestRawHeaderOfNextRequest(t *testing.T) {
 	}
 }
 
-func TestPrefaceOfHTTP2(t *testing.T) {
+func TestRawHeader_recognizesHTTP2Preface(t *testing.T) {
 	h := &rawHeader{}
 	rest := ""
 	for _, c := range []byte(http2.ClientPreface + "frames") {

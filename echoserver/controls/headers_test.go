@@ -33,8 +33,8 @@ func TestParseHeader(t *testing.T) {
 	}
 }
 
-// TestValuesHaveNoControlCharacters puts each byte at the start, in the middle, and at the end of a value.
-func TestValuesHaveNoControlCharacters(t *testing.T) {
+// TestCheckSyntax_rejectsControlCharacters puts each byte at the start, in the middle, and at the end of a value.
+func TestCheckSyntax_rejectsControlCharacters(t *testing.T) {
 	for b := range 256 {
 		isControl := b < 0x20 && b != '\t' || b == 0x7f
 		for _, value := range []string{string([]byte{byte(b)}), "x" + string([]byte{byte(b)}) + "y", "x" + string([]byte{byte(b)})} {
@@ -49,7 +49,7 @@ func TestValuesHaveNoControlCharacters(t *testing.T) {
 	}
 }
 
-func TestMediaTypes(t *testing.T) {
+func TestCheckMediaType(t *testing.T) {
 	for text, allowed := range map[string]bool{
 		"application/json": true, "application/problem+json": true, "application/octet-stream": true, "text/csv": true, "text/plain": true,
 		"Text/Plain": true, "text/plain;charset=iso-8859-1": true, `text/plain; charset="utf-8"`: true, "text/plain ; CHARSET=utf-8": true,
@@ -73,8 +73,8 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestSplitHeaderLists splits lists in which values contain commas and colons.
-func TestSplitHeaderLists(t *testing.T) {
+// TestSplitHeaders splits lists in which values contain commas and colons.
+func TestSplitHeaders(t *testing.T) {
 	for name, c := range map[string]struct {
 		lists []string
 		want  []string

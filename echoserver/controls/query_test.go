@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestControlsIn(t *testing.T) {
+func TestQueryControls(t *testing.T) {
 	for query, want := range map[string]url.Values{
 		"": nil, "a=b&c": nil, "xecho.a=1": nil, "e": nil, "echo": nil, "ECHO.a=1": nil, "%": nil, "%6": nil, "%zz=1": nil, "echo%": nil,
 		"a&&&":                                 nil,

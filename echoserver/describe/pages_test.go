@@ -27,8 +27,8 @@ func directives(t *testing.T, policy string) map[string]string {
 	return found
 }
 
-// TestPolicies checks that browsers run and apply exactly the scripts and styles in the pages.
-func TestPolicies(t *testing.T) {
+// TestNewPage_allowsOnlyOwnScripts checks that browsers run and apply exactly the scripts and styles in the pages.
+func TestNewPage_allowsOnlyOwnScripts(t *testing.T) {
 	for name, document := range map[string]string{"echo": echoPage, "WebSocket": webSocketPage} {
 		want := map[string]string{"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
 			"img-src":     "data:",
@@ -65,8 +65,8 @@ func TestNewPage(t *testing.T) {
 	}
 }
 
-// TestPageWithData inserts text that could close the data's element, and reads it back from the page.
-func TestPageWithData(t *testing.T) {
+// TestPage_escapesData inserts text that could close the data's element, and reads it back from the page.
+func TestPage_escapesData(t *testing.T) {
 	page := newPage(`<script id="data"></script>`)
 	for name, c := range map[string]struct{ text, forbidden string }{
 		"plain":             {"hello", ""},
@@ -92,8 +92,8 @@ func TestPageWithData(t *testing.T) {
 	}
 }
 
-// TestPageReadsFieldsThatExist compares the names in the page's script with the names in the response.
-func TestPageReadsFieldsThatExist(t *testing.T) {
+// TestPage_matchesResponseFields compares the names in the page's script with the names in the response.
+func TestPage_matchesResponseFields(t *testing.T) {
 	var known map[string]any
 	full := fullResponse(t)
 	if err := json.Unmarshal(full.CompactJSON(false), &known); err != nil {

@@ -32,8 +32,8 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
-// TestRedactedNames checks each header that is redacted by default, and headers with similar names.
-func TestRedactedNames(t *testing.T) {
+// TestRedaction_hidesSecretsByDefault checks each header that is redacted by default, and headers with similar names.
+func TestRedaction_hidesSecretsByDefault(t *testing.T) {
 	names, err := ParseRedaction(" ,")
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +61,8 @@ func TestRedactedNames(t *testing.T) {
 	}
 }
 
-// TestRedactedSchemes checks that only known authentication schemes are shown. Any other word may be part of the secret.
-func TestRedactedSchemes(t *testing.T) {
+// TestRedact checks that only known authentication schemes are shown. Any other word may be part of the secret.
+func TestRedact(t *testing.T) {
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	for value, want := range map[string]string{
 		"Basic hunter2": "Basic " + hunter2, "BEARER hunter2": "BEARER " + hunter2, "digest hunter2": "digest " + hunter2,
@@ -78,8 +78,8 @@ func TestRedactedSchemes(t *testing.T) {
 	}
 }
 
-// TestRedactionAllocatesNothing checks that redaction allocates no memory for a request without secrets.
-func TestRedactionAllocatesNothing(t *testing.T) {
+// TestRedaction_allocatesNothingWithoutSecrets checks that redaction allocates no memory for a request without secrets.
+func TestRedaction_allocatesNothingWithoutSecrets(t *testing.T) {
 	var redaction Redaction
 	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
 		"Accept-Encoding":                  {"gzip"},

@@ -78,8 +78,8 @@ func TestResponse_JSON(t *testing.T) {
 	}
 }
 
-// TestLongJSONIsCompact checks JSON that is long only because of its escapes.
-func TestLongJSONIsCompact(t *testing.T) {
+// TestResponse_compactsLongJSON checks JSON that is long only because of its escapes.
+func TestResponse_compactsLongJSON(t *testing.T) {
 	a := Response{Path: strings.Repeat("\x01", maxIndented/5)}
 	if got := a.IndentedJSON(int64(len(a.Path))); bytes.Count(got, []byte("\n")) != 1 || len(got) < maxIndented {
 		t.Errorf("it has %d bytes: %.100s", len(got), got)

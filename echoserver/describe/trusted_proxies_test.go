@@ -39,7 +39,7 @@ func TestParseTrustedProxies(t *testing.T) {
 	}
 }
 
-func TestParseTrustedProxiesRefuses(t *testing.T) {
+func TestParseTrustedProxies_rejectsInvalid(t *testing.T) {
 	for name, c := range map[string]struct{ text, refused string }{
 		"a host name":                     {"proxy.example", "proxy.example"},
 		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
@@ -57,8 +57,8 @@ func TestParseTrustedProxiesRefuses(t *testing.T) {
 	}
 }
 
-// TestTrustedSpellings writes the trusted proxy 10.1.2.9 in several forms, and sends a request through the proxy.
-func TestTrustedSpellings(t *testing.T) {
+// TestParseTrustedProxies_acceptsEachSpelling writes the trusted proxy 10.1.2.9 in several forms, and sends a request through the proxy.
+func TestParseTrustedProxies_acceptsEachSpelling(t *testing.T) {
 	for _, spelling := range []string{"10.1.2.9", "::ffff:10.1.2.9", "10.0.0.0/8", "10.1.2.3/8", "::ffff:10.0.0.0/104", "::ffff:0:0/96",
 		" 10.1.2.9/32 ,"} {
 		trusted, err := ParseTrustedProxies(spelling)
@@ -74,8 +74,8 @@ func TestTrustedSpellings(t *testing.T) {
 	}
 }
 
-// TestClientAddressIsNotSpoofed sends header values that a client could add to hide its own address.
-func TestClientAddressIsNotSpoofed(t *testing.T) {
+// TestDescribeClient_ignoresSpoofedAddress sends header values that a client could add to hide its own address.
+func TestDescribeClient_ignoresSpoofedAddress(t *testing.T) {
 	const proxy = "10.0.0.9"
 	for name, c := range map[string]struct {
 		remote  string

@@ -36,7 +36,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func TestDigestBodyPassesErrorsOn(t *testing.T) {
+func TestDigestBody_returnsReadErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int{0, 10, MaxShown + 10} {
 		if _, err := digested(io.MultiReader(strings.NewReader(echotest.Payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
@@ -45,8 +45,8 @@ func TestDigestBodyPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// TestDigestBodyAtTheLimit reads bodies whose sizes are close to MaxShown, and bodies in which a character straddles the limit.
-func TestDigestBodyAtTheLimit(t *testing.T) {
+// TestDigestBody_truncatesAtLimit reads bodies whose sizes are close to MaxShown, and bodies in which a character straddles the limit.
+func TestDigestBody_truncatesAtLimit(t *testing.T) {
 	const limit = 64 << 10
 	base := strings.Repeat("x", limit-4)
 	for name, c := range map[string]struct {

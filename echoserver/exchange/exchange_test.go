@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestRequestIDs(t *testing.T) {
+func TestRequestID(t *testing.T) {
 	generated, seen := regexp.MustCompile("^[89a-f][0-9a-f]{15}$"), map[string]bool{}
 	for name, c := range map[string]struct {
 		headers http.Header
@@ -35,7 +35,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-func TestExchangeStatus(t *testing.T) {
+func TestStatusOrOK(t *testing.T) {
 	for name, c := range map[string]struct {
 		handle  func(*Exchange)
 		status  int
@@ -63,8 +63,8 @@ func TestExchangeStatus(t *testing.T) {
 	}
 }
 
-// TestExchangeCountsWhatIsWritten checks the byte count after a write that fails midway.
-func TestExchangeCountsWhatIsWritten(t *testing.T) {
+// TestExchange_countsWrittenBytes checks the byte count after a write that fails midway.
+func TestExchange_countsWrittenBytes(t *testing.T) {
 	w := &shortWriter{ResponseRecorder: httptest.NewRecorder(), room: 3}
 	e := New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	if n, err := e.Write([]byte("hello")); n != 3 || err == nil || e.written != 3 {
@@ -83,7 +83,7 @@ func (w *shortWriter) Write(data []byte) (int, error) {
 	return n, http.ErrHandlerTimeout
 }
 
-func TestExchangeBegins(t *testing.T) {
+func TestNew_recordsStartAndID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := time.Now()
 		e := New(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-func TestAccessLog(t *testing.T) {
+func TestHandler_logsRequestsExceptProbes(t *testing.T) {
 	h, log := loggedHandler(t)
 	for _, path := range []string{"/-/livez", "/-/readyz"} {
 		echotest.Record(h, path)
@@ -41,8 +41,8 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestAccessLog_path checks that the log contains paths as they were received, without queries or passwords.
-func TestAccessLog_path(t *testing.T) {
+// TestHandler_logsPathAsReceived checks that the log contains paths as they were received, without queries or passwords.
+func TestHandler_logsPathAsReceived(t *testing.T) {
 	h, log := loggedHandler(t)
 	url := serve(t, h).URL
 	for target, want := range map[string]string{

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestAdminResponses checks complete responses from the admin port before and during draining.
-func TestAdminResponses(t *testing.T) {
+// TestNewAdmin checks complete responses from the admin port before and during draining.
+func TestNewAdmin(t *testing.T) {
 	const unknown = "echo-server: not found: the paths are /metrics, /livez, and /readyz\n"
 	for name, c := range map[string]struct {
 		path     string
@@ -52,8 +52,8 @@ func TestAdminResponses(t *testing.T) {
 	}
 }
 
-// TestAdminMetrics checks that /metrics reports the current state, and counts its own request as in flight.
-func TestAdminMetrics(t *testing.T) {
+// TestNewAdmin_metricsReportCurrentState checks that /metrics reports the current state, and counts its own request as in flight.
+func TestNewAdmin_metricsReportCurrentState(t *testing.T) {
 	h := handlerOf(t)
 	admin := newAdmin(h.life, h.metrics)
 	for _, draining := range []float64{0, 1} {
@@ -75,7 +75,7 @@ func TestAdminMetrics(t *testing.T) {
 	}
 }
 
-func TestAdminIsNotLogged(t *testing.T) {
+func TestNewAdmin_logsNothing(t *testing.T) {
 	h, log := loggedHandler(t)
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {
 		echotest.Record(newAdmin(h.life, h.metrics), path)
@@ -85,8 +85,8 @@ func TestAdminIsNotLogged(t *testing.T) {
 	}
 }
 
-// TestAdminMethods checks that probes may use any method, and that responses to HEAD requests have no body.
-func TestAdminMethods(t *testing.T) {
+// TestNewAdmin_acceptsAnyMethod checks that probes may use any method, and that responses to HEAD requests have no body.
+func TestNewAdmin_acceptsAnyMethod(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, newAdmin(h.life, h.metrics))
 	for proto, client := range echotest.Clients(t) {

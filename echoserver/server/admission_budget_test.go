@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestRequestsGiveBackWhatTheyHold checks that requests over both protocols release all bytes that they reserve.
-func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
+// TestHandler_releasesReservedBytes checks that requests over both protocols release all bytes that they reserve.
+func TestHandler_releasesReservedBytes(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for _, client := range echotest.Clients(t) {
@@ -33,8 +33,8 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestExhaustedBudget checks the responses to requests when the budget is nearly used up. Ordinary requests must not be rejected.
-func TestExhaustedBudget(t *testing.T) {
+// TestExhausted checks the responses to requests when the budget is nearly used up. Ordinary requests must not be rejected.
+func TestExhausted(t *testing.T) {
 	h := handlerOf(t)
 	h.budget.Requests.Acquire(h.budget.Requests.Limit - 1000)
 	server := serve(t, h)

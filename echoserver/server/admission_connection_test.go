@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestHeaderLimits sends headers at and just above each limit.
-func TestHeaderLimits(t *testing.T) {
+// TestNewServer_rejectsHeadersOverEachLimit sends headers at and just above each limit.
+func TestNewServer_rejectsHeadersOverEachLimit(t *testing.T) {
 	fields := func(number int) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", number-1) + "\r\n"
 	}
@@ -55,8 +55,8 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestFieldsOverHTTP2 sends too many header fields over HTTP/2.
-func TestFieldsOverHTTP2(t *testing.T) {
+// TestCheckHeader_rejectsManyHTTP2Fields sends too many header fields over HTTP/2.
+func TestCheckHeader_rejectsManyHTTP2Fields(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	var headers []string
 	for i := range connection.MaxFields + 1 {
@@ -68,9 +68,9 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout sends an incomplete header over HTTP/2, does not respond to net/http's ping, and measures when the server closes
-// the connection.
-func TestHTTP2HeaderTimeout(t *testing.T) {
+// TestNewServer_closesAfterIncompleteHTTP2Header sends an incomplete header over HTTP/2, does not respond to net/http's ping, and measures
+// when the server closes the connection.
+func TestNewServer_closesAfterIncompleteHTTP2Header(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		connection := listener.Dial(t)
@@ -98,8 +98,8 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 	})
 }
 
-// TestHTTP2ResponseTimeout requests a response that the client does not read, and measures when the stream is reset.
-func TestHTTP2ResponseTimeout(t *testing.T) {
+// TestNewServer_resetsUnreadHTTP2Response requests a response that the client does not read, and measures when the stream is reset.
+func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
 	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
 		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
 		synctest.Test(t, func(t *testing.T) {
@@ -138,9 +138,9 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowUploadOverHTTP2 sends a body so slowly that the upload takes longer than the time limit for a response. If the server did not
-// extend the deadline, net/http would reset the stream.
-func TestSlowUploadOverHTTP2(t *testing.T) {
+// TestEcho_extendsDeadlineAfterSlowUpload sends a body so slowly that the upload takes longer than the time limit for a response. If the
+// server did not extend the deadline, net/http would reset the stream.
+func TestEcho_extendsDeadlineAfterSlowUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		body, more := io.Pipe()
@@ -158,8 +158,8 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 	})
 }
 
-// TestIdleHTTP2Connection checks that the header deadline does not close an idle connection.
-func TestIdleHTTP2Connection(t *testing.T) {
+// TestNewServer_keepsIdleHTTP2Connection checks that the header deadline does not close an idle connection.
+func TestNewServer_keepsIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		client := http2InMemory(t, listener)
@@ -173,9 +173,9 @@ func TestIdleHTTP2Connection(t *testing.T) {
 	})
 }
 
-// TestTransferEncodingWithLength checks that the server closes a connection after an ambiguous request, even if the server did not see the
-// raw header.
-func TestTransferEncodingWithLength(t *testing.T) {
+// TestAdmit_closesConnectionAfterAmbiguousRequest checks that the server closes a connection after an ambiguous request, even if the server
+// did not see the raw header.
+func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -192,9 +192,9 @@ func TestTransferEncodingWithLength(t *testing.T) {
 	}
 }
 
-// TestLongLineAfterBody sends a long header field that begins in the same packet as the previous request's body. The server must not
-// mistake the field for a request line.
-func TestLongLineAfterBody(t *testing.T) {
+// TestNewServer_acceptsLongFieldAfterBody sends a long header field that begins in the same packet as the previous request's body. The
+// server must not mistake the field for a request line.
+func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
 		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", connection.MaxRequestLine+100) + "\r\n\r\n"} {
@@ -208,8 +208,8 @@ func TestLongLineAfterBody(t *testing.T) {
 	}
 }
 
-// TestAdminPortAlwaysAccepts opens more connections than the admin port keeps open.
-func TestAdminPortAlwaysAccepts(t *testing.T) {
+// TestNewAdmin_acceptsProbeBeyondConnectionLimit opens more connections than the admin port keeps open.
+func TestNewAdmin_acceptsProbeBeyondConnectionLimit(t *testing.T) {
 	h := handlerOf(t)
 	inner := echotest.ListenLocally(t)
 	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
@@ -234,8 +234,8 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 	})
 }
 
-// TestAdminServerIsSmall checks that clients of the admin port cannot make the server use much memory.
-func TestAdminServerIsSmall(t *testing.T) {
+// TestNewAdminServer_rejectsLongHeadersAndHTTP2 checks that clients of the admin port cannot make the server use much memory.
+func TestNewAdminServer_rejectsLongHeadersAndHTTP2(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = newAdminServer(newAdmin(h.life, h.metrics), boundsOf(h.metrics).Reporter)

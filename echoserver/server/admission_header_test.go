@@ -34,8 +34,8 @@ func headerCases(limit int) map[string]headerCase {
 	}
 }
 
-// TestLargeHeaders sends the same requests over HTTP/1.1 and HTTP/2, which have the same limits.
-func TestLargeHeaders(t *testing.T) {
+// TestCheckHeader sends the same requests over HTTP/1.1 and HTTP/2, which have the same limits.
+func TestCheckHeader(t *testing.T) {
 	for setting, limit := range map[string]int{"": connection.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": connection.MostHeaderBytes} {
 		p := start(t, strings.Fields(setting)...)
 		for name, c := range headerCases(limit) {
@@ -102,8 +102,9 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 	return got
 }
 
-// TestHeadersBeyondTheDecoder checks that the server closes the connection, as documented, if net/http cannot decode a header.
-func TestHeadersBeyondTheDecoder(t *testing.T) {
+// TestNewServer_closesAfterUndecodableHeader checks that the server closes the connection, as documented, if net/http cannot decode a
+// header.
+func TestNewServer_closesAfterUndecodableHeader(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
 		"five times the limit": headerBlock("GET", "/", "cookie", strings.Repeat("c", 5*connection.DefaultHeaderBytes)),
@@ -133,8 +134,8 @@ func endsWithGoAway(framer *http2.Framer) bool {
 	}
 }
 
-// TestRejectedHeadersAreReported checks the metric and the log line for rejected headers in both HTTP versions.
-func TestRejectedHeadersAreReported(t *testing.T) {
+// TestCheckHeader_reportsRejections checks the metric and the log line for rejected headers in both HTTP versions.
+func TestCheckHeader_reportsRejections(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)
 	long := strings.Repeat("c", connection.DefaultHeaderBytes)
@@ -150,8 +151,8 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	}
 }
 
-// TestTrailersHaveTheLimitsOfHeaders sends a trailer that the response must include, and one that is too large.
-func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
+// TestAdmitTrailer sends a trailer that the response must include, and one that is too large.
+func TestAdmitTrailer(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for length, want := range map[int]int{10_000: http.StatusOK, connection.DefaultHeaderBytes: http.StatusRequestHeaderFieldsTooLarge} {
@@ -176,9 +177,9 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersAfterAnotherRequest checks that the whole header counts toward the size limit, even if net/http read its beginning together
-// with the previous request.
-func TestHeadersAfterAnotherRequest(t *testing.T) {
+// TestCheckHeader_countsWholePipelinedHeader checks that the whole header counts toward the size limit, even if net/http read its beginning
+// together with the previous request.
+func TestCheckHeader_countsWholePipelinedHeader(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	got := echotest.Exchanged(t, conn, first+"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAppliedIsReportedEverywhere checks that the header and body of a response, and the metrics, report the same controls.
-func TestAppliedIsReportedEverywhere(t *testing.T) {
+// TestRespond_reportsAppliedControlsEverywhere checks that the header and body of a response, and the metrics, report the same controls.
+func TestRespond_reportsAppliedControlsEverywhere(t *testing.T) {
 	h := handlerOf(t)
 	w := echotest.Record(h, "/?echo.status=418&echo.delay=1ms&echo.set-header=X-A:1&echo.set-header=X-B:2&echo.format=json")
 	if got, want := w.Header().Get("X-Echo-Applied"), "status=418, delay=1ms, set-header=X-A, set-header=X-B, format=json"; got != want {
@@ -26,8 +26,8 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 	}
 }
 
-// TestAppliedIsAbsent checks that a response reports no controls if no control changed it.
-func TestAppliedIsAbsent(t *testing.T) {
+// TestRespond_omitsAppliedWithoutControls checks that a response reports no controls if no control changed it.
+func TestRespond_omitsAppliedWithoutControls(t *testing.T) {
 	h := handlerOf(t)
 	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",
 		"a refused control":                "/?echo.status=1",

@@ -134,9 +134,9 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestStreamDeadlines checks that the time limit applies to each piece, in both directions, and not to the whole stream, because a slow
-// stream may take hours.
-func TestStreamDeadlines(t *testing.T) {
+// TestCopyStream_extendsDeadlinesWithEachPiece checks that the time limit applies to each piece, in both directions, and not to the whole
+// stream, because a slow stream may take hours.
+func TestCopyStream_extendsDeadlinesWithEachPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()
 		if streamed(handlerOf(t), w, &slowReader{[]time.Duration{exchange.StallTimeout - 1, exchange.StallTimeout, time.Second}}, -1) {
@@ -153,8 +153,9 @@ func TestStreamDeadlines(t *testing.T) {
 	})
 }
 
-// TestStreamOfChunksWithTrailer checks that a stream of unknown length is echoed completely, and leaves the connection reusable.
-func TestStreamOfChunksWithTrailer(t *testing.T) {
+// TestStreamBody_keepsConnectionAfterChunkedBody checks that a stream of unknown length is echoed completely, and leaves the connection
+// reusable.
+func TestStreamBody_keepsConnectionAfterChunkedBody(t *testing.T) {
 	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL),
 		"POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
 			"5\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\nGET /-/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -175,8 +176,8 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 	}
 }
 
-// TestStreamDigest requests digests of bodies instead of the bodies.
-func TestStreamDigest(t *testing.T) {
+// TestDigestStream requests digests of bodies instead of the bodies.
+func TestDigestStream(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for _, size := range []int{0, 1, 10 << 20} {
@@ -189,8 +190,8 @@ func TestStreamDigest(t *testing.T) {
 	}
 }
 
-// TestExchangeUnwraps checks that a response controller can use features of the underlying writer, such as deadlines.
-func TestExchangeUnwraps(t *testing.T) {
+// TestExchange_supportsResponseController checks that a response controller can use features of the underlying writer, such as deadlines.
+func TestExchange_supportsResponseController(t *testing.T) {
 	w := newStreamWriter()
 	e := exchange.New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	deadline := time.Now()

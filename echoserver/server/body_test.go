@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-func TestBodiesAreEchoed(t *testing.T) {
+func TestHandler_echoesBodiesOfEachSize(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	// Some sizes are close to this server's limits, or to 256 KiB: net/http closes a connection if more than 256 KiB of a body is unread.
 	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
@@ -43,7 +43,7 @@ func TestBodiesAreEchoed(t *testing.T) {
 	}
 }
 
-func TestBodiesOfUnknownLength(t *testing.T) {
+func TestHandler_echoesBodiesOfUnknownLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for path, size := range map[string]int{"/-/body": 1_000_000, "/": 1_000_000} {
@@ -59,7 +59,7 @@ func TestBodiesOfUnknownLength(t *testing.T) {
 	}
 }
 
-func TestBodyLimit(t *testing.T) {
+func TestUnreadable_rejectsBodiesOverLimit(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {
@@ -85,8 +85,8 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreRefused sends a malformed body, and uses Expect: 100-continue, as curl does, to announce a body over the limit.
-func TestBodiesThatAreRefused(t *testing.T) {
+// TestUnreadable sends a malformed body, and uses Expect: 100-continue, as curl does, to announce a body over the limit.
+func TestUnreadable(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for sent, status := range map[string]string{
 		"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n":          "400",

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestComingFromAnotherEchoServer sends each request in the tables of a how-to page to the real program, and compares the response with the
-// last cell of the row. It stops curl after 2.5 s, because an event stream does not end.
-func TestComingFromAnotherEchoServer(t *testing.T) {
+// TestRun_replacesOtherEchoServers sends each request in the tables of a how-to page to the real program, and compares the response with
+// the last cell of the row. It stops curl after 2.5 s, because an event stream does not end.
+func TestRun_replacesOtherEchoServers(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl here")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRanges requests ranges of a 100-byte response.
-func TestRanges(t *testing.T) {
+// TestContent_servesSingleRanges requests ranges of a 100-byte response.
+func TestContent_servesSingleRanges(t *testing.T) {
 	h := handlerOf(t)
 	whole := echotest.Record(h, "/?echo.size=100").Body.String()
 	for text, want := range map[string]string{
@@ -30,8 +30,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoRanges sends range requests for responses that do not support ranges.
-func TestNoRanges(t *testing.T) {
+// TestContent_ignoresRangesOfOtherResponses sends range requests for responses that do not support ranges.
+func TestContent_ignoresRangesOfOtherResponses(t *testing.T) {
 	h := handlerOf(t)
 	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {
 		if w := echotest.Record(h, target, "Range", "bytes=0-1"); w.Code == http.StatusPartialContent || w.Header().Get("Accept-Ranges") != "" {

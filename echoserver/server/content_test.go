@@ -20,8 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestContentPrecedence requests several kinds of content at once.
-func TestContentPrecedence(t *testing.T) {
+// TestContent requests several kinds of content at once.
+func TestContent(t *testing.T) {
 	fixed := []string{"ECHO_RESPONSE_BODY=fixed"}
 	for name, c := range map[string]struct {
 		environ   []string
@@ -74,16 +74,16 @@ func TestFiller(t *testing.T) {
 	}
 }
 
-// TestFillerText checks that text read in pieces is continuous, with lines of 64 bytes.
-func TestFillerText(t *testing.T) {
+// TestFiller_repeatsOneLine checks that text read in pieces is continuous, with lines of 64 bytes.
+func TestFiller_repeatsOneLine(t *testing.T) {
 	const line = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
 	if want := strings.Repeat(line, 1537)[:98305]; echotest.Record(handlerOf(t), "/?echo.size=98305").Body.String() != want {
 		t.Error("it is not the same line throughout")
 	}
 }
 
-// TestContentWriteDeadline checks that only responses over 64 KiB get a write deadline, and that the deadline is correct.
-func TestContentWriteDeadline(t *testing.T) {
+// TestContent_setsDeadlineOnlyIfLong checks that only responses over 64 KiB get a write deadline, and that the deadline is correct.
+func TestContent_setsDeadlineOnlyIfLong(t *testing.T) {
 	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, controls.MaxSize: true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newStreamWriter()
@@ -99,8 +99,8 @@ func TestContentWriteDeadline(t *testing.T) {
 	}
 }
 
-// TestContentOfStatus checks which status codes allow a body, and which headers describe the body.
-func TestContentOfStatus(t *testing.T) {
+// TestContent_hasBodyIfStatusAllows checks which status codes allow a body, and which headers describe the body.
+func TestContent_hasBodyIfStatusAllows(t *testing.T) {
 	h := handlerOf(t)
 	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true,
 		304: false, 305: true,

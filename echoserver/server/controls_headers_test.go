@@ -10,9 +10,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRefusedHeaders tries to set each forbidden header in several spellings, by query parameter and by header. It also tries connection
-// headers as default headers.
-func TestRefusedHeaders(t *testing.T) {
+// TestEcho_rejectsSettingForbiddenHeaders tries to set each forbidden header in several spellings, by query parameter and by header. It
+// also tries connection headers as default headers.
+func TestEcho_rejectsSettingForbiddenHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{
 		"Connection": framing, "Content-Length": framing, "Keep-Alive": framing, "Proxy-Authenticate": framing, "Proxy-Authorization": framing,
@@ -44,8 +44,8 @@ func TestRefusedHeaders(t *testing.T) {
 	}
 }
 
-// TestSimilarHeadersAreAllowed sets headers whose names resemble the names of rejected headers.
-func TestSimilarHeadersAreAllowed(t *testing.T) {
+// TestRespond_setsHeadersResemblingForbiddenOnes sets headers whose names resemble the names of rejected headers.
+func TestRespond_setsHeadersResemblingForbiddenOnes(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",
 		"X-Access-Control-Allow-Origin", "Cross-Origin", "Keep", "Retry-After", "Location", "Server", "Content-Language", "X-Echo-Status",
@@ -57,9 +57,9 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	}
 }
 
-// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. The Safe policy must reject them, and the error must
-// name the setting that allows them.
-func TestConformanceHeaders(t *testing.T) {
+// TestEcho_setsConformanceHeadersOnlyUnderFull sets the headers that the Gateway API conformance suite sets. The Safe policy must reject
+// them, and the error must name the setting that allows them.
+func TestEcho_setsConformanceHeadersOnlyUnderFull(t *testing.T) {
 	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
 		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {
 		safe := echotest.Record(handlerOf(t), "/", "X-Echo-Set-Header", name+":val")
@@ -73,8 +73,8 @@ func TestConformanceHeaders(t *testing.T) {
 	}
 }
 
-// TestEmptyHeaderLists sends empty header lists, as the client of the Gateway API conformance suite does in most requests.
-func TestEmptyHeaderLists(t *testing.T) {
+// TestEcho_acceptsEmptyHeaderLists sends empty header lists, as the client of the Gateway API conformance suite does in most requests.
+func TestEcho_acceptsEmptyHeaderLists(t *testing.T) {
 	for _, policy := range []string{"Safe", "Full", "None"} {
 		h := handlerOf(t, "ECHO_CONTROLS="+policy)
 		for _, list := range []string{"", ",", " , ,\t", ",,,,"} {

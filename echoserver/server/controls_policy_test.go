@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-func TestControlsPolicies(t *testing.T) {
+func TestEcho_followsControlsPolicy(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy, target string
 		status         int
@@ -52,8 +52,8 @@ func TestControlsPolicies(t *testing.T) {
 	}
 }
 
-// TestCaching sends requests to a server whose default headers let caches store its responses.
-func TestCaching(t *testing.T) {
+// TestRespond_preventsCachingIfControlled sends requests to a server whose default headers let caches store its responses.
+func TestRespond_preventsCachingIfControlled(t *testing.T) {
 	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},` +
 		`{"name":"X-B","value":"1"}]`
 	for name, c := range map[string]struct {
@@ -94,9 +94,9 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestVary checks that Vary lists each request header that controls the response, so that caches do not serve the response for other
-// requests.
-func TestVary(t *testing.T) {
+// TestEcho_varyListsControlHeaders checks that Vary lists each request header that controls the response, so that caches do not serve the
+// response for other requests.
+func TestEcho_varyListsControlHeaders(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
 		if listed := strings.Join(echotest.Record(h, target).Header().Values("Vary"), ","); !strings.HasPrefix(listed, controls.Safe.Vary()) {
@@ -108,7 +108,7 @@ func TestVary(t *testing.T) {
 	}
 }
 
-func TestSetHeadersAreLimited(t *testing.T) {
+func TestEcho_limitsRequestedHeaders(t *testing.T) {
 	h := handlerOf(t)
 	many := func(n int, separator string) string {
 		return strings.TrimSuffix(strings.Repeat("X-A:1"+separator, n), separator)
@@ -142,8 +142,8 @@ func TestSetHeadersAreLimited(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreShort sends 60 KiB values, which the error responses must not repeat.
-func TestRefusalsAreShort(t *testing.T) {
+// TestEcho_rejectsWithShortReason sends 60 KiB values, which the error responses must not repeat.
+func TestEcho_rejectsWithShortReason(t *testing.T) {
 	h, long := handlerOf(t), strings.Repeat("\x01", 20<<10)
 	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}},
 		{"echo.format": {long}}, {"echo." + long: {"1"}}, {"echo.percentage": {long}}, {"echo.connection": {long}},
@@ -158,8 +158,8 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAllocateNothingMore checks that looking for controls in a request without controls allocates no memory.
-func TestPlainRequestsAllocateNothingMore(t *testing.T) {
+// TestChooser_allocatesNothingForPlainRequests checks that looking for controls in a request without controls allocates no memory.
+func TestChooser_allocatesNothingForPlainRequests(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)
 	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
@@ -175,9 +175,9 @@ func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// TestSafeHeaders sets headers under the default policy. The policy must reject every header that could make a proxy, a cache, or a browser
-// affect other clients.
-func TestSafeHeaders(t *testing.T) {
+// TestEcho_safePolicyRejectsRiskyHeaders sets headers under the default policy. The policy must reject every header that could make a
+// proxy, a cache, or a browser affect other clients.
+func TestEcho_safePolicyRejectsRiskyHeaders(t *testing.T) {
 	h := handlerOf(t)
 	for text, allowed := range map[string]bool{
 		"X-A: 1": true, "X-Color: blue": true, "X-1: 1": true, "X-Test-Cache-Control: 1": true, "X-Custom-Color: 1": true,
@@ -223,7 +223,7 @@ func TestSafeHeaders(t *testing.T) {
 	}
 }
 
-func TestSafeReason(t *testing.T) {
+func TestEcho_safePolicyExplainsRejection(t *testing.T) {
 	w := echotest.Record(handlerOf(t), "/?echo.set-header=X-Accel-Redirect:/internal")
 	for _, part := range []string{"echo.set-header: X-Accel-Redirect cannot be set by a request",
 		"spec.server.controls: Full (ECHO_CONTROLS=Full)", "private network"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-func TestControls(t *testing.T) {
+func TestRespond_appliesControls(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
 		target  string
@@ -63,7 +63,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-func TestControlsRefused(t *testing.T) {
+func TestEcho_rejectsInvalidControls(t *testing.T) {
 	h := handlerOf(t)
 	for target, why := range map[string]string{
 		"/?echo.status=199":                     `echo.status: "199" is not a whole number from 200 to 599`,
@@ -118,7 +118,7 @@ func TestControlsRefused(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
+func TestContent_hasRequestedSize(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for _, size := range []string{"0", "1", "65537", "16777216"} {
@@ -130,7 +130,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestStatusesWithoutBody(t *testing.T) {
+func TestContent_sendsNoBodyForBodylessStatus(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for _, path := range []string{"/?echo.status=204", "/?echo.status=205", "/?echo.status=304", "/?echo.status=304&echo.size=100"} {
@@ -141,9 +141,9 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side of the connection during the delay. The client must then get no response, which is
-// better than an empty one.
-func TestDelayOfOneWhoLeaves(t *testing.T) {
+// TestDelay_abortsHalfClosedConnection closes the client's side of the connection during the delay. The client must then get no response,
+// which is better than an empty one.
+func TestDelay_abortsHalfClosedConnection(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)
 	if _, err := io.WriteString(connection, "GET /?echo.delay=30s HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -161,7 +161,7 @@ func TestDelayOfOneWhoLeaves(t *testing.T) {
 	})
 }
 
-func TestConnectionControlsRefused(t *testing.T) {
+func TestEcho_rejectsInvalidConnectionControls(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for target, why := range map[string]string{
 		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,

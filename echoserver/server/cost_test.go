@@ -25,9 +25,9 @@ const (
 	costRequests = 200
 )
 
-// TestCost measures the CPU time that the real program spends on hostile requests, relative to the time for a plain request in the same
-// run.
-func TestCost(t *testing.T) {
+// TestRun_boundsCostOfHostileRequests measures the CPU time that the real program spends on hostile requests, relative to the time for a
+// plain request in the same run.
+func TestRun_boundsCostOfHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many requests")
 	}

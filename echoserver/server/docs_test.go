@@ -37,9 +37,9 @@ func (p *process) bash(command string) (string, error) {
 	return string(output), err
 }
 
-// TestFaultsOfTheDocumentation runs documented commands against the real program, and compares their output with the documented output.
-// Some commands start the server with an environment variable.
-func TestFaultsOfTheDocumentation(t *testing.T) {
+// TestRun_injectsFaultsAsDocumented runs documented commands against the real program, and compares their output with the documented
+// output. Some commands start the server with an environment variable.
+func TestRun_injectsFaultsAsDocumented(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
 	if len(steps) != 10 {
 		t.Errorf("%d commands are found", len(steps))
@@ -59,8 +59,8 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestResponseOfTheDocumentation runs documented commands, and checks that the output contains the documented output.
-func TestResponseOfTheDocumentation(t *testing.T) {
+// TestRun_respondsAsDocumented runs documented commands, and checks that the output contains the documented output.
+func TestRun_respondsAsDocumented(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
 	if len(steps) != 3 {
 		t.Errorf("%d commands are found", len(steps))
@@ -76,8 +76,8 @@ func TestResponseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestTLSOfTheDocumentation runs a documented command against the real program, and compares its output with the documented output.
-func TestTLSOfTheDocumentation(t *testing.T) {
+// TestRun_servesTLSAsDocumented runs a documented command against the real program, and compares its output with the documented output.
+func TestRun_servesTLSAsDocumented(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")
 	if len(steps) != 1 {
 		t.Fatalf("%d commands are found", len(steps))

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEarlyHints checks that only the Full policy allows status 103 before the final response.
-func TestEarlyHints(t *testing.T) {
+// TestRespond_sendsEarlyHintsOnlyUnderFull checks that only the Full policy allows status 103 before the final response.
+func TestRespond_sendsEarlyHintsOnlyUnderFull(t *testing.T) {
 	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))
 		for proto, client := range echotest.Clients(t) {

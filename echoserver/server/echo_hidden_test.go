@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestIdentityOff checks that without identity, no response format reveals where the server runs.
-func TestIdentityOff(t *testing.T) {
+// TestEcho_hidesIdentityIfDisabled checks that without identity, no response format reveals where the server runs.
+func TestEcho_hidesIdentityIfDisabled(t *testing.T) {
 	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
 		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
 	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ",
@@ -34,7 +34,7 @@ func TestIdentityOff(t *testing.T) {
 	}
 }
 
-func TestSecretsAreShownNowhere(t *testing.T) {
+func TestEcho_redactsSecretsInEachFormat(t *testing.T) {
 	h := handlerOf(t)
 	for _, format := range []string{"json", "text", "html"} {
 		got := echotest.Record(h, "/?echo.format="+format, "Authorization", "Bearer hunter2", "Cookie", "a=hunter2", "Proxy-Authorization",
@@ -45,8 +45,8 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// TestRedactedCopies checks that data parsed or derived from a redacted header does not reveal its value.
-func TestRedactedCopies(t *testing.T) {
+// TestEcho_redactsCopiesOfHeaders checks that data parsed or derived from a redacted header does not reveal its value.
+func TestEcho_redactsCopiesOfHeaders(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
 	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
@@ -57,8 +57,9 @@ func TestRedactedCopies(t *testing.T) {
 	}
 }
 
-// TestClientChain sends requests from 127.0.0.1 over real connections, and checks how the responses describe the client.
-func TestClientChain(t *testing.T) {
+// TestEcho_reportsClientBehindTrustedProxies sends requests from 127.0.0.1 over real connections, and checks how the responses describe the
+// client.
+func TestEcho_reportsClientBehindTrustedProxies(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted string
 		headers []string
@@ -89,8 +90,9 @@ func TestClientChain(t *testing.T) {
 	}
 }
 
-// TestProxiesAreHidden sends requests from 192.0.2.1. A response must show a client's address only if a trusted proxy reports it.
-func TestProxiesAreHidden(t *testing.T) {
+// TestEcho_hidesProxiesWithoutIdentity sends requests from 192.0.2.1. A response must show a client's address only if a trusted proxy
+// reports it.
+func TestEcho_hidesProxiesWithoutIdentity(t *testing.T) {
 	for name, c := range map[string]struct{ trusted, forwarded, want string }{
 		"no trusted proxy":             {"", "10.0.0.1", ""},
 		"a client":                     {"192.0.2.1", "203.0.113.5", "203.0.113.5"},

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestPagesAreServed compares the served pages with their source files, and the pages' policies with the response headers.
-func TestPagesAreServed(t *testing.T) {
+// TestHandler_servesPagesWithPolicies compares the served pages with their source files, and the pages' policies with the response headers.
+func TestHandler_servesPagesWithPolicies(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		got := echotest.Send(t, client, http.MethodGet, server.URL+"/-/ws", "")
@@ -54,8 +54,9 @@ func dataOf(t *testing.T, page string) (string, bool) {
 	return data, hasHead && hasTail
 }
 
-// TestPage checks that the pages are small and load nothing from elsewhere, and that their data cannot be interpreted as markup.
-func TestPage(t *testing.T) {
+// TestContent_pageIsSmallAndSafe checks that the pages are small and load nothing from elsewhere, and that their data cannot be interpreted
+// as markup.
+func TestContent_pageIsSmallAndSafe(t *testing.T) {
 	for name, page := range map[string]string{"echo": documentOf(t, "page_echo.html"), "WebSocket": documentOf(t, "page_websocket.html")} {
 		if len(page) > 8<<10 || strings.Contains(page, "://") || strings.Contains(page, "innerHTML") {
 			t.Errorf("the %s page has %d bytes, or reaches out", name, len(page))

@@ -51,7 +51,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-func TestHardening(t *testing.T) {
+func TestHandler_setsSecurityHeaders(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez",
@@ -76,7 +76,7 @@ func TestHardening(t *testing.T) {
 	}
 }
 
-func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
+func TestRoute_echoesAllPathsExceptReserved(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	client := echotest.Clients(t)["HTTP/1.1"]
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -92,7 +92,7 @@ func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
 	}
 }
 
-func TestHeadAnswersLikeGet(t *testing.T) {
+func TestHandler_headLikeGet(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		got := echotest.Send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")
@@ -102,8 +102,8 @@ func TestHeadAnswersLikeGet(t *testing.T) {
 	}
 }
 
-// TestIndentation checks which clients get indented JSON.
-func TestIndentation(t *testing.T) {
+// TestContent_indentsJSONUnlessForPrograms checks which clients get indented JSON.
+func TestContent_indentsJSONUnlessForPrograms(t *testing.T) {
 	h := handlerOf(t)
 	for name, c := range map[string]struct {
 		accept   string
@@ -124,8 +124,8 @@ func TestIndentation(t *testing.T) {
 	}
 }
 
-// TestTextOfRequest checks the complete text response to requests with a body.
-func TestTextOfRequest(t *testing.T) {
+// TestEcho_describesRequestAsText checks the complete text response to requests with a body.
+func TestEcho_describesRequestAsText(t *testing.T) {
 	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
 		"ECHO_INFO_COLOR=blue"))
 	for proto, client := range echotest.Clients(t) {

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), both on new and on reused connections.
-func TestEmptyLines(t *testing.T) {
+// TestNewServer_skipsEmptyLinesBeforeRequest sends empty lines before a request (RFC 9112, 2.2), both on new and on reused connections.
+func TestNewServer_skipsEmptyLinesBeforeRequest(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL
 	for lines, status := range map[string]int{"": 200, "\r\n": 200, "\n": 200, "\r\n\r\n": 200, "\r": 200, "\r\n\r\n\r\n": 400} {
 		for before, first := range map[string]string{
@@ -34,8 +34,8 @@ func TestEmptyLines(t *testing.T) {
 	}
 }
 
-// TestEmptyLines_betweenBytes sends empty lines and a request byte by byte.
-func TestEmptyLines_betweenBytes(t *testing.T) {
+// TestNewServer_skipsEmptyLinesByteByByte sends empty lines and a request byte by byte.
+func TestNewServer_skipsEmptyLinesByteByByte(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, path := range []string{"/a", "/b"} {
 		for _, each := range []byte("\r\n\r\nGET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n") {

@@ -42,7 +42,7 @@ func TestFirstEvent(t *testing.T) {
 	}
 }
 
-func TestEventsContinue(t *testing.T) {
+func TestEvents_continueAfterLastID(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL + "/shop/-/sse"
 	response := echotest.Open(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, url, http.NoBody, "Last-Event-ID", "41")
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 42\n" {
@@ -50,7 +50,7 @@ func TestEventsContinue(t *testing.T) {
 	}
 }
 
-func TestEventsComeAtOnceAndEnd(t *testing.T) {
+func TestEvents_beginImmediatelyAndEndWithServer(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	client := echotest.Clients(t)["HTTP/1.1"]
@@ -67,8 +67,8 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	echotest.Until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
 }
 
-// TestEventsComeEachSecond reads the stream for a few seconds and then stops reading. The server must end the stream after 30 s.
-func TestEventsComeEachSecond(t *testing.T) {
+// TestEvents_comeEachSecond reads the stream for a few seconds and then stops reading. The server must end the stream after 30 s.
+func TestEvents_comeEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		_, listener := serveInMemory(t, h)

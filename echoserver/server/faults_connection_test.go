@@ -11,9 +11,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestConnectionReset checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
+// TestResetConnection checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
 // stay open.
-func TestConnectionReset(t *testing.T) {
+func TestResetConnection(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {
@@ -44,9 +44,9 @@ func TestConnectionReset(t *testing.T) {
 	}
 }
 
-// TestConnectionResetIsNoEnd checks that the real program resets a connection instead of closing it, even though its listener wraps
-// connections.
-func TestConnectionResetIsNoEnd(t *testing.T) {
+// TestResetConnection_resetsWrappedConnection checks that the real program resets a connection instead of closing it, even though its
+// listener wraps connections.
+func TestResetConnection_resetsWrappedConnection(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
 	connection := echotest.Dial(t, p.url)
 	if _, err := io.WriteString(connection, "GET /?echo.connection=reset HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -57,8 +57,8 @@ func TestConnectionResetIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponses compares the size of the received part with the announced length.
-func TestTruncatedResponses(t *testing.T) {
+// TestTruncate compares the size of the received part with the announced length.
+func TestTruncate(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_CONTROLS=Full"))
 	for proto, client := range echotest.Clients(t) {
 		for query, want := range map[string]int64{"echo.size=100000": 50000, "echo.size=3": 1, "echo.size=1": 0,
@@ -78,8 +78,8 @@ func TestTruncatedResponses(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponsesWithoutBody checks that the connection is closed even though no part of the response is missing.
-func TestTruncatedResponsesWithoutBody(t *testing.T) {
+// TestTruncate_closesConnectionEvenWithoutBody checks that the connection is closed even though no part of the response is missing.
+func TestTruncate_closesConnectionEvenWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",
 		"HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {

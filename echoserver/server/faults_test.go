@@ -21,8 +21,8 @@ func rolls(numbers ...int64) func(int64) int64 {
 	}
 }
 
-// TestFaults sends several requests, and checks which controls each response reports.
-func TestFaults(t *testing.T) {
+// TestEcho_injectsFaults sends several requests, and checks which controls each response reports.
+func TestEcho_injectsFaults(t *testing.T) {
 	const a, b = `{"percentage":30,"statusCode":503}`, `{"percentage":50,"statusCode":504}`
 	for name, c := range map[string]struct {
 		faults  string
@@ -72,8 +72,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultDelays measures delays with synctest's fake clock.
-func TestFaultDelays(t *testing.T) {
+// TestDelay_fromFaultsIsExact measures delays with synctest's fake clock.
+func TestDelay_fromFaultsIsExact(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults, target string
 		want           time.Duration
@@ -99,8 +99,8 @@ func TestFaultDelays(t *testing.T) {
 	}
 }
 
-// TestFaultDelaysAreBounded checks that responses delayed by a fault count toward the limit for delayed responses.
-func TestFaultDelaysAreBounded(t *testing.T) {
+// TestDelay_limitIncludesFaults checks that responses delayed by a fault count toward the limit for delayed responses.
+func TestDelay_limitIncludesFaults(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_FAULTS=[{"delayMilliseconds":30000}]`)
 	h.delays.Waiting.Store(exchange.MaxWaiting)
 	if w := echotest.Record(h, "/"); w.Code != http.StatusTooManyRequests {

@@ -25,9 +25,9 @@ const (
 	floodTime = 3 * time.Second
 )
 
-// TestFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit, and
-// continue to serve other clients and probes.
-func TestFloods(t *testing.T) {
+// TestRun_survivesFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit,
+// and continue to serve other clients and probes.
+func TestRun_survivesFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
 	}
@@ -41,9 +41,9 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written. While they
-// wait, their memory counts toward the budget.
-func TestFloodsWithBlockedLog(t *testing.T) {
+// TestRun_survivesFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written.
+// While they wait, their memory counts toward the budget.
+func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
 	}

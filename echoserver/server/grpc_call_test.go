@@ -17,8 +17,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestGRPCOfTheEnd checks that a stopping server ends streams with a status, and ends delays early.
-func TestGRPCOfTheEnd(t *testing.T) {
+// TestHandler_endsCallsWithServer checks that a stopping server ends streams with a status, and ends delays early.
+func TestHandler_endsCallsWithServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		_, listener := serveInMemory(t, h)
@@ -51,8 +51,8 @@ func TestGRPCOfTheEnd(t *testing.T) {
 	})
 }
 
-// TestGRPCTimeouts checks how long a gRPC client may be idle.
-func TestGRPCTimeouts(t *testing.T) {
+// TestHandler_limitsIdleTimeOfCalls checks how long a gRPC client may be idle.
+func TestHandler_limitsIdleTimeOfCalls(t *testing.T) {
 	const overdue = "4 the deadline of the call was exceeded"
 	for name, c := range map[string]struct {
 		path    string
@@ -87,8 +87,8 @@ func TestGRPCTimeouts(t *testing.T) {
 	}
 }
 
-// TestCallThatIsRejectedEarly checks how long an HTTP/1.1 client may take to send the message of a rejected call.
-func TestCallThatIsRejectedEarly(t *testing.T) {
+// TestHandler_limitsUploadOfRejectedCall checks how long an HTTP/1.1 client may take to send the message of a rejected call.
+func TestHandler_limitsUploadOfRejectedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		began := time.Now()
@@ -100,9 +100,9 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	})
 }
 
-// TestGRPCClientThatDoesNotRead checks that the server ends a response that the client does not read, but does not end a
+// TestHandler_endsUnreadCalls checks that the server ends a response that the client does not read, but does not end a
 // stream that is merely idle.
-func TestGRPCClientThatDoesNotRead(t *testing.T) {
+func TestHandler_endsUnreadCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		counts := countCalls(h)
@@ -137,8 +137,9 @@ func TestGRPCClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// TestSlowStream checks that the time limit for a message does not include the time that the client needs to read the response.
-func TestSlowStream(t *testing.T) {
+// TestHandler_excludesReadingFromMessageTimeout checks that the time limit for a message does not include the time that the client needs to
+// read the response.
+func TestHandler_excludesReadingFromMessageTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		call := begin(t, http2InMemory(t, listener), "http://a"+bidiPath, echoRequest(t, "hello"))
@@ -198,8 +199,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestGRPCDelays checks that the limit for delayed responses includes gRPC calls.
-func TestGRPCDelays(t *testing.T) {
+// TestHandler_limitsDelayedCalls checks that the limit for delayed responses includes gRPC calls.
+func TestHandler_limitsDelayedCalls(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.delays.Waiting.Store(exchange.MaxWaiting)
 	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestCallMemory checks how much memory is reserved for a call's messages, and when it is released.
-func TestCallMemory(t *testing.T) {
+// TestHandler_reservesMemoryForMessages checks how much memory is reserved for a call's messages, and when it is released.
+func TestHandler_reservesMemoryForMessages(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
 	h := handlerOf(t)
 	used := func() int64 { return h.budget.Requests.Used.Load() }
@@ -41,8 +41,8 @@ func TestCallMemory(t *testing.T) {
 	echotest.Until(t, "the call is released", func() bool { return used() == 0 })
 }
 
-// TestCallsWithoutMemory checks that calls that exceed the budget are rejected.
-func TestCallsWithoutMemory(t *testing.T) {
+// TestHandler_rejectsCallsOverBudget checks that calls that exceed the budget are rejected.
+func TestHandler_rejectsCallsOverBudget(t *testing.T) {
 	large, short := echotest.Payload(100_000), "hello"
 	for name, c := range map[string]struct {
 		path    string

@@ -54,8 +54,8 @@ func (c *callCounts) all() []string {
 	return slices.Sorted(maps.Keys(c.counts))
 }
 
-// TestCallTypes checks which requests are treated as gRPC calls instead of being echoed.
-func TestCallTypes(t *testing.T) {
+// TestIsCall checks which requests are treated as gRPC calls instead of being echoed.
+func TestIsCall(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	const echoed, rejected = "200 application/json", "415 "
 	for name, c := range map[string]struct {
@@ -85,8 +85,8 @@ func TestCallTypes(t *testing.T) {
 	}
 }
 
-// TestGRPCStatus checks the responses to requests that the grpc-go client would never send.
-func TestGRPCStatus(t *testing.T) {
+// TestHandler_respondsWithGRPCStatus checks the responses to requests that the grpc-go client would never send.
+func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
 	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(echotest.Payload(maxGRPCMessage+1)))
@@ -121,7 +121,7 @@ func TestGRPCStatus(t *testing.T) {
 	}
 }
 
-func TestGRPCLog(t *testing.T) {
+func TestHandler_logsGRPCStatus(t *testing.T) {
 	h, log := loggedHandler(t)
 	server, client := serve(t, h), echotest.Clients(t)["HTTP/2.0"]
 	called(t, client, server.URL+healthCheckProcedure, prefixed(""))
@@ -135,8 +135,8 @@ func TestGRPCLog(t *testing.T) {
 	}
 }
 
-// TestCallsAreCounted checks which status codes are counted, including for calls that Connect rejects.
-func TestCallsAreCounted(t *testing.T) {
+// TestHandler_countsCallsByStatus checks which status codes are counted, including for calls that Connect rejects.
+func TestHandler_countsCallsByStatus(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
 	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)
 	for name, c := range map[string]struct {
@@ -178,8 +178,8 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// TestJSONErrorsAreShort checks that an error about invalid JSON does not contain the whole message.
-func TestJSONErrorsAreShort(t *testing.T) {
+// TestHandler_shortensJSONErrors checks that an error about invalid JSON does not contain the whole message.
+func TestHandler_shortensJSONErrors(t *testing.T) {
 	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath,
 		`"`+strings.Repeat("<", 100_000)+`"`, "Content-Type", "application/json", "Connect-Protocol-Version", "1")
 	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*exchange.MaxLogged ||
@@ -188,8 +188,8 @@ func TestJSONErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestCallDescription checks that a response shows no secrets, and no pod if identity is disabled.
-func TestCallDescription(t *testing.T) {
+// TestHandler_describesCallWithoutSecrets checks that a response shows no secrets, and no pod if identity is disabled.
+func TestHandler_describesCallWithoutSecrets(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
 	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(""), sent...)
@@ -219,8 +219,8 @@ func TestCallDescription(t *testing.T) {
 	}
 }
 
-// TestGRPCWithTLS checks the TLS properties that a response reports.
-func TestGRPCWithTLS(t *testing.T) {
+// TestHandler_reportsTLSOfCall checks the TLS properties that a response reports.
+func TestHandler_reportsTLSOfCall(t *testing.T) {
 	server := serveTLS(t, "")
 	client := tlsClients(t, server.config())["HTTP/2.0"]
 	_, ours := called(t, client, "https://"+server.address+unaryPath, prefixed(""))
@@ -239,7 +239,7 @@ func TestGRPCWithTLS(t *testing.T) {
 	}
 }
 
-func TestGRPCAborted(t *testing.T) {
+func TestHandler_countsAbortedCallAsCanceled(t *testing.T) {
 	h := handlerOf(t)
 	counts := countCalls(h)
 	call := begin(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, "hello"))

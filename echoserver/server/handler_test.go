@@ -20,8 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// TestDelayIsExact measures delays with synctest's fake clock.
-func TestDelayIsExact(t *testing.T) {
+// TestDelay measures delays with synctest's fake clock.
+func TestDelay(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
 		target  string
@@ -53,9 +53,9 @@ func TestDelayIsExact(t *testing.T) {
 	}
 }
 
-// TestDelayLimit delays one fewer response than the limit allows, then one more, and checks that responses can be delayed again after
-// the earlier delays end.
-func TestDelayLimit(t *testing.T) {
+// TestDelay_rejectsOverLimit delays one fewer response than the limit allows, then one more, and checks that responses can be delayed again
+// after the earlier delays end.
+func TestDelay_rejectsOverLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		h.delays.Waiting.Store(exchange.MaxWaiting - 1)
@@ -81,9 +81,9 @@ func TestDelayLimit(t *testing.T) {
 	})
 }
 
-// TestDelayOfCancelledRequest cancels a request while its response is delayed. The response must be aborted, and the request must be logged
-// and counted with status 499.
-func TestDelayOfCancelledRequest(t *testing.T) {
+// TestDelay_abortsCanceledRequest cancels a request while its response is delayed. The response must be aborted, and the request must be
+// logged and counted with status 499.
+func TestDelay_abortsCanceledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := loggedHandler(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -109,8 +109,8 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 	})
 }
 
-// TestResponsesWhileDraining checks that only responses after the signal to stop ask clients to close their connections.
-func TestResponsesWhileDraining(t *testing.T) {
+// TestHandler_closesConnectionsWhileDraining checks that only responses after the signal to stop ask clients to close their connections.
+func TestHandler_closesConnectionsWhileDraining(t *testing.T) {
 	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
 		h := handlerOf(t)
 		if got := echotest.Record(h, path).Header().Values("Connection"); len(got) > 0 {
@@ -135,9 +135,9 @@ func TestResponsesWhileDraining(t *testing.T) {
 	}
 }
 
-// TestOrderOfRefusals sends requests with several errors. A response may name the second error only if the request does not have the first
-// one.
-func TestOrderOfRefusals(t *testing.T) {
+// TestHandler_reportsOnlyFirstError sends requests with several errors. A response may name the second error only if the request does not
+// have the first one.
+func TestHandler_reportsOnlyFirstError(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, target string
 		body           io.Reader
@@ -167,8 +167,8 @@ func TestOrderOfRefusals(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReplaced sets headers that the server also sets, some of them several times.
-func TestHeadersAreReplaced(t *testing.T) {
+// TestRespond_replacesDefaultHeaders sets headers that the server also sets, some of them several times.
+func TestRespond_replacesDefaultHeaders(t *testing.T) {
 	own := controls.Full.Vary()
 	h := handlerOf(t, "ECHO_CONTROLS=Full",
 		`ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
@@ -193,8 +193,9 @@ func TestHeadersAreReplaced(t *testing.T) {
 	}
 }
 
-// TestResponsesAreNotMixed sends different requests at the same time. Some of the responses are larger than the shared buffers.
-func TestResponsesAreNotMixed(t *testing.T) {
+// TestHandler_separatesConcurrentResponses sends different requests at the same time. Some of the responses are larger than the shared
+// buffers.
+func TestHandler_separatesConcurrentResponses(t *testing.T) {
 	h := handlerOf(t)
 	var all sync.WaitGroup
 	for worker := range 8 {

@@ -7,9 +7,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHead sends HEAD requests wherever GET is supported. Each response must have the status and media type of the response to GET, and
-// must end (RFC 9110, 9.3.2).
-func TestHead(t *testing.T) {
+// TestHandler_supportsHeadOfEachRoute sends HEAD requests wherever GET is supported. Each response must have the status and media type of
+// the response to GET, and must end (RFC 9110, 9.3.2).
+func TestHandler_supportsHeadOfEachRoute(t *testing.T) {
 	h := handlerOf(t)
 	public, admin := serve(t, h).URL, serve(t, newAdmin(h.life, h.metrics)).URL
 	for proto, client := range echotest.Clients(t) {

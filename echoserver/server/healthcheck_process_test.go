@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHealthcheckCommand runs the program's healthcheck command against another process of the program.
-func TestHealthcheckCommand(t *testing.T) {
+// TestHealthcheck runs the program's healthcheck command against another process of the program.
+func TestHealthcheck(t *testing.T) {
 	p := start(t)
 	for name, c := range map[string]struct {
 		address string

@@ -9,8 +9,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestAwaitCertificates checks how long the server waits for a Secret.
-func TestAwaitCertificates(t *testing.T) {
+// TestRun_awaitsCertificates checks how long the server waits for a Secret.
+func TestRun_awaitsCertificates(t *testing.T) {
 	good := echotest.SecretKeys(echotest.NewAuthority(t, "a").Issue(t, "first"), "")
 	other := echotest.NewAuthority(t, "b").Issue(t, "other")
 	for name, c := range map[string]struct {

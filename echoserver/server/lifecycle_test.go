@@ -31,8 +31,8 @@ func isClosed(channel <-chan struct{}) bool {
 	}
 }
 
-// TestDrainDelay checks the server's state at the signal, one nanosecond before the delay ends, and after the delay.
-func TestDrainDelay(t *testing.T) {
+// TestDrain_stopsListeningAfterDelay checks the server's state at the signal, one nanosecond before the delay ends, and after the delay.
+func TestDrain_stopsListeningAfterDelay(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"the default": 5 * time.Second, "the shortest": 1, "a long one": time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
@@ -59,9 +59,9 @@ func TestDrainDelay(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsRequests sends a request that takes longer than the drain delay. The server must wait for up to 20 s, and then close the
+// TestDrain_awaitsRequests sends a request that takes longer than the drain delay. The server must wait for up to 20 s, and then close the
 // connection.
-func TestDrainAwaitsRequests(t *testing.T) {
+func TestDrain_awaitsRequests(t *testing.T) {
 	const limit = 20 * time.Second
 	for name, c := range map[string]struct {
 		takes    time.Duration
@@ -99,8 +99,8 @@ func TestDrainAwaitsRequests(t *testing.T) {
 	}
 }
 
-// TestDrainEndsDelays checks that delayed responses and event streams end when the drain delay ends, not later.
-func TestDrainEndsDelays(t *testing.T) {
+// TestDrain_endsDelaysAndEvents checks that delayed responses and event streams end when the drain delay ends, not later.
+func TestDrain_endsDelaysAndEvents(t *testing.T) {
 	for name, c := range map[string]struct{ path, end string }{
 		"a delayed response": {"/?echo.delay=30s&echo.size=4", "\r\n\r\n0123"},
 		"an event stream":    {"/-/sse", "\r\n0\r\n\r\n"},
@@ -123,8 +123,8 @@ func TestDrainEndsDelays(t *testing.T) {
 	}
 }
 
-// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server does not track, gets as much time as a request.
-func TestDrainAwaitsWebSockets(t *testing.T) {
+// TestDrain_awaitsWebSockets checks that a WebSocket, which http.Server does not track, gets as much time as a request.
+func TestDrain_awaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
 		open        int
 		takes, want time.Duration // each additional WebSocket takes one nanosecond less

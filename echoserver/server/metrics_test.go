@@ -112,8 +112,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsLabels checks that clients cannot create label values, because each value uses memory permanently.
-func TestMetricsLabels(t *testing.T) {
+// TestMetrics_limitsLabelValues checks that clients cannot create label values, because each value uses memory permanently.
+func TestMetrics_limitsLabelValues(t *testing.T) {
 	for name, c := range map[string]struct {
 		request http.Request
 		want    []string

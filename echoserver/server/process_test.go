@@ -85,7 +85,7 @@ func slowRequest(t *testing.T, client *http.Client, url string) (finish func() i
 	}
 }
 
-func TestSecondSignalEndsAtOnce(t *testing.T) {
+func TestMain_exitsOnSecondSignal(t *testing.T) {
 	p := start(t, "ECHO_DRAIN_DELAY=1h")
 	p.signal(t)
 	echotest.Until(t, "readiness fails", func() bool { return echotest.Status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
@@ -95,7 +95,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestBadSettingsEndTheProgram(t *testing.T) {
+func TestMain_rejectsBadSettings(t *testing.T) {
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +115,8 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreLogged checks that the real program logs handshakes only at the debug level.
-func TestHandshakesAreLogged(t *testing.T) {
+// TestLogHandshake_onlyAtDebugLevel checks that the real program logs handshakes only at the debug level.
+func TestLogHandshake_onlyAtDebugLevel(t *testing.T) {
 	for level, want := range map[string]int{"info": 0, "debug": 1} {
 		p := start(t, "ECHO_LOG_LEVEL="+level)
 		_ = echotest.Send(t, http.DefaultClient, http.MethodGet, p.url+"/-/ws", "")
@@ -127,8 +127,8 @@ func TestHandshakesAreLogged(t *testing.T) {
 	}
 }
 
-// TestFullControlsAreLogged checks that the program warns at startup only if controls are Full.
-func TestFullControlsAreLogged(t *testing.T) {
+// TestRun_warnsOfFullControls checks that the program warns at startup only if controls are Full.
+func TestRun_warnsOfFullControls(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
 		p.signal(t)
@@ -141,8 +141,8 @@ func TestFullControlsAreLogged(t *testing.T) {
 	}
 }
 
-// TestGibibyteAtConstantMemory streams 1 GiB through the real program.
-func TestGibibyteAtConstantMemory(t *testing.T) {
+// TestStreamBody_usesConstantMemory streams 1 GiB through the real program.
+func TestStreamBody_usesConstantMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("1 GiB takes some seconds")
 	}
@@ -189,8 +189,8 @@ func memoryKiB(t *testing.T, pid int, field string) int {
 	return kib
 }
 
-// TestStreamOverTheLimitIsCutOff sends more than the limit allows. The client must not mistake the returned part for the whole body.
-func TestStreamOverTheLimitIsCutOff(t *testing.T) {
+// TestStreamBody_abortsOverLimit sends more than the limit allows. The client must not mistake the returned part for the whole body.
+func TestStreamBody_abortsOverLimit(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 100_000)
@@ -211,8 +211,8 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	}
 }
 
-// TestCanary checks that no output of the real program contains a secret from the environment.
-func TestCanary(t *testing.T) {
+// TestMain_revealsNoSecrets checks that no output of the real program contains a secret from the environment.
+func TestMain_revealsNoSecrets(t *testing.T) {
 	const canary = "canary-4f1c9a"
 	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary,
 		"AWS_SECRET_ACCESS_KEY="+canary, "HOME="+canary, canary+"=x", "ECHO_INFO_SHOWN=shown", "ECHO_DRAIN_DELAY=0s")

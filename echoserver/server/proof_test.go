@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestProofs requests proofs on all routes, with settings that change responses or hide the server's identity.
-func TestProofs(t *testing.T) {
+// TestSign requests proofs on all routes, with settings that change responses or hide the server's identity.
+func TestSign(t *testing.T) {
 	web := proof.Echo{Namespace: "shop", Name: "web"}
 	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
 	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=None", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
@@ -28,8 +28,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsWithoutKnowledge requests proofs as a client that does not know the name of the Echo.
-func TestProofsWithoutKnowledge(t *testing.T) {
+// TestSign_withoutEchoName requests proofs as a client that does not know the name of the Echo.
+func TestSign_withoutEchoName(t *testing.T) {
 	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
 	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")
 	for _, value := range []string{nonce, other.Ask(nonce)} {
@@ -49,8 +49,8 @@ func TestProofsWithoutKnowledge(t *testing.T) {
 	}
 }
 
-// TestProofOfStreams requests proofs over real connections, which streamed responses and gRPC calls require.
-func TestProofOfStreams(t *testing.T) {
+// TestSign_provesStreamsAndCalls requests proofs over real connections, which streamed responses and gRPC calls require.
+func TestSign_provesStreamsAndCalls(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for i, path := range []string{"/-/body", "/echo.v1.Echo/Unary"} {

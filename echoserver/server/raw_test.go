@@ -31,8 +31,8 @@ import (
 // latin1 is text that is not valid UTF-8.
 const latin1 = "caf\xe9"
 
-// TestRawValues sends values that are not UTF-8 in every part of a request that can contain them, over both protocols.
-func TestRawValues(t *testing.T) {
+// TestRawList sends values that are not UTF-8 in every part of a request that can contain them, over both protocols.
+func TestRawList(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	raw := func(where, name string, index int, value string) describe.Raw {
@@ -99,8 +99,8 @@ func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, h
 	return echotest.Reply{Response: response}.Whole(t).Text
 }
 
-// TestRawValues_pseudoHeaders sends pseudo-header values that only HTTP/2 allows.
-func TestRawValues_pseudoHeaders(t *testing.T) {
+// TestRawList_includesPseudoHeaders sends pseudo-header values that only HTTP/2 allows.
+func TestRawList_includesPseudoHeaders(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	text := sentOverHTTP2(t, connection, headerBlockTo("a\xff.example", "G\xe9T", "/"))
 	want := describe.RawList{{Where: "host", Base64: []byte("a\xff.example")}, {Where: "method", Base64: []byte("G\xe9T")}}
@@ -109,8 +109,8 @@ func TestRawValues_pseudoHeaders(t *testing.T) {
 	}
 }
 
-// TestRawValues_serverName sends a server name that no certificate can have.
-func TestRawValues_serverName(t *testing.T) {
+// TestRawList_includesServerName sends a server name that no certificate can have.
+func TestRawList_includesServerName(t *testing.T) {
 	s := serveTLS(t, "")
 	config := s.config()
 	config.ServerName, config.InsecureSkipVerify = "first\xff", true
@@ -145,8 +145,8 @@ func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
 	}
 }
 
-// TestRawValues_formats checks the list of raw values in all response formats. The responses must be valid UTF-8.
-func TestRawValues_formats(t *testing.T) {
+// TestRawList_inEachFormat checks the list of raw values in all response formats. The responses must be valid UTF-8.
+func TestRawList_inEachFormat(t *testing.T) {
 	h := handlerOf(t)
 	for format, want := range map[string]string{
 		"json": `"raw":[{"where":"header","name":"X-Name","index":0,"base64":"Y2Fm6Q=="}]`,
@@ -160,9 +160,9 @@ func TestRawValues_formats(t *testing.T) {
 	}
 }
 
-// TestRawValues_redacted sends secrets that are not UTF-8, some of them on several lines. No response, in any format, may contain any part
-// of them.
-func TestRawValues_redacted(t *testing.T) {
+// TestRawList_hidesRedactedSecrets sends secrets that are not UTF-8, some of them on several lines. No response, in any format, may contain
+// any part of them.
+func TestRawList_hidesRedactedSecrets(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
 	const secret = "hunter2\xe9"
 	server := serve(t, h)
@@ -195,8 +195,8 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size, with text that is not UTF-8 or needs escapes.
-func TestEchoIsBounded(t *testing.T) {
+// TestEcho_boundsResponseSize sends requests of about the maximum size, with text that is not UTF-8 or needs escapes.
+func TestEcho_boundsResponseSize(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
 		"one": strings.Repeat("\xff", 7000)} {
@@ -221,9 +221,9 @@ func TestEchoIsBounded(t *testing.T) {
 	}
 }
 
-// TestBodiesAsText sends several kinds of bodies, including text that looks like base64, and bodies that are too long to be shown
+// TestEcho_showsBodyAsText sends several kinds of bodies, including text that looks like base64, and bodies that are too long to be shown
 // completely.
-func TestBodiesAsText(t *testing.T) {
+func TestEcho_showsBodyAsText(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	long := strings.Repeat("x", exchange.MaxShown)
 	for name, c := range map[string]struct{ body, end string }{
@@ -248,8 +248,9 @@ func TestBodiesAsText(t *testing.T) {
 	}
 }
 
-// TestRawValues_calls sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to check for it.
-func TestRawValues_calls(t *testing.T) {
+// TestRawList_includesCallMetadata sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to
+// check for it.
+func TestRawList_includesCallMetadata(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
 	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
 	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte(latin1)}}

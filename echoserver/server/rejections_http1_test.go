@@ -131,9 +131,9 @@ func rejectedRequests() map[string]rejectedCase {
 	}
 }
 
-// TestRejectedRequests sends requests that net/http rejects, both alone and after other requests on the same connection. The response, the
-// log, and the metrics must report the reason.
-func TestRejectedRequests(t *testing.T) {
+// TestReporter_reportsRejectedRequests sends requests that net/http rejects, both alone and after other requests on the same connection.
+// The response, the log, and the metrics must report the reason.
+func TestReporter_reportsRejectedRequests(t *testing.T) {
 	for name, c := range rejectedRequests() {
 		for before, first := range map[string]string{
 			"alone":                  "",
@@ -174,8 +174,8 @@ func readStatus(t *testing.T, conn net.Conn) int {
 	return response.StatusCode
 }
 
-// TestRejectedRequests_pipelined sends an invalid request together with a valid one, so that net/http reads both headers at once.
-func TestRejectedRequests_pipelined(t *testing.T) {
+// TestReporter_reportsPipelinedRequest sends an invalid request together with a valid one, so that net/http reads both headers at once.
+func TestReporter_reportsPipelinedRequest(t *testing.T) {
 	h, log := loggedHandler(t)
 	conn := echotest.Dial(t, serve(t, h).URL)
 	got := echotest.Exchanged(t, conn, plain+"GET / HTTP/1.1\r\nHost: a b\r\n\r\n")
@@ -186,8 +186,8 @@ func TestRejectedRequests_pipelined(t *testing.T) {
 		detail: "malformed Host header, in a request that was sent before the response to another request"})
 }
 
-// TestIncompleteHeaders closes the connection or stops sending in the middle of a header.
-func TestIncompleteHeaders(t *testing.T) {
+// TestReporter_reportsIncompleteHeaders closes the connection or stops sending in the middle of a header.
+func TestReporter_reportsIncompleteHeaders(t *testing.T) {
 	for sent, want := range map[string]rejectedCase{
 		"GET / HTTP/1.1\r\nHost: a\r\n": {reason: rejections.ReasonIncomplete, protocol: "HTTP/1.1", detail: "before the empty line"},
 		"GET / HTTP/1.1\r\nCookie: hun": {reason: rejections.ReasonIncomplete, protocol: "HTTP/1.1", detail: "before the empty line"},
@@ -219,8 +219,9 @@ func TestIncompleteHeaders(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutRequests closes connections without a request, as health checks do. The server must not report them as rejected.
-func TestConnectionsWithoutRequests(t *testing.T) {
+// TestReporter_ignoresConnectionsWithoutRequests closes connections without a request, as health checks do. The server must not report them
+// as rejected.
+func TestReporter_ignoresConnectionsWithoutRequests(t *testing.T) {
 	for _, sent := range []string{"", "\r\n"} {
 		h, log := loggedHandler(t)
 		conn := echotest.Dial(t, serve(t, h).URL)

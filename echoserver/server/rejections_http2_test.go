@@ -101,8 +101,8 @@ func rejectedFrames() map[string]http2Case {
 	}
 }
 
-// TestRejectedFrames sends HTTP/2 frames that net/http rejects, some of them without calling CountError.
-func TestRejectedFrames(t *testing.T) {
+// TestReporter_reportsRejectedFrames sends HTTP/2 frames that net/http rejects, some of them without calling CountError.
+func TestReporter_reportsRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
 		h, log := loggedHandler(t)
 		conn := echotest.Dial(t, serve(t, h).URL)
@@ -127,9 +127,9 @@ func awaitRejection(framer *http2.Framer) {
 	}
 }
 
-// TestRejectedFrames_handled resets streams that a handler is serving, and uploads more than the handler reads. The server must not report
-// these requests as rejected.
-func TestRejectedFrames_handled(t *testing.T) {
+// TestReporter_ignoresHandledRequests resets streams that a handler is serving, and uploads more than the handler reads. The server must
+// not report these requests as rejected.
+func TestReporter_ignoresHandledRequests(t *testing.T) {
 	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
 	url := serve(t, h).URL
 	client := echotest.Clients(t)["HTTP/2.0"]
@@ -150,8 +150,8 @@ func TestRejectedFrames_handled(t *testing.T) {
 	}
 }
 
-// TestWebSocketsOverHTTP2AreNotAnnounced checks the server's HTTP/2 settings (RFC 8441, 3).
-func TestWebSocketsOverHTTP2AreNotAnnounced(t *testing.T) {
+// TestNewServer_announcesNoHTTP2WebSockets checks the server's HTTP/2 settings (RFC 8441, 3).
+func TestNewServer_announcesNoHTTP2WebSockets(t *testing.T) {
 	h := handlerOf(t)
 	secured := serveTLS(t, "")
 	for name, conn := range map[string]net.Conn{"HTTP": echotest.Dial(t, serve(t, h).URL), "HTTPS": dialTLS(t, secured)} {

@@ -25,8 +25,9 @@ func dialTLS(t *testing.T, s *secured) net.Conn {
 	return secure
 }
 
-// TestTLSOnThePortWithout sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line feed.
-func TestTLSOnThePortWithout(t *testing.T) {
+// TestNewServer_rejectsTLSOnHTTPPort sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line
+// feed.
+func TestNewServer_rejectsTLSOnHTTPPort(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
 		h, log := loggedHandler(t)
@@ -44,8 +45,8 @@ func TestTLSOnThePortWithout(t *testing.T) {
 	}
 }
 
-// TestRejectedHandshakes sends data that is not a TLS handshake, and handshakes that fail.
-func TestRejectedHandshakes(t *testing.T) {
+// TestReportFailure sends data that is not a TLS handshake, and handshakes that fail.
+func TestReportFailure(t *testing.T) {
 	http := func(sent string) rejectedCase {
 		return rejectedCase{sent: sent, reason: rejections.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
 	}
@@ -78,8 +79,9 @@ func TestRejectedHandshakes(t *testing.T) {
 	}
 }
 
-// TestRejectedClients attempts TLS handshakes with settings that the server does not allow, and from clients that do not trust the server.
-func TestRejectedClients(t *testing.T) {
+// TestReportFailure_reportsRejectedClients attempts TLS handshakes with settings that the server does not allow, and from clients that do
+// not trust the server.
+func TestReportFailure_reportsRejectedClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
 		change  func(*tls.Config)
@@ -104,8 +106,9 @@ func TestRejectedClients(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatDoNotEnd stops in the middle of the first message, or sends nothing, as load balancers do when they connect in advance.
-func TestHandshakesThatDoNotEnd(t *testing.T) {
+// TestReportFailure_reportsTimeouts stops in the middle of the first message, or sends nothing, as load balancers do when they connect in
+// advance.
+func TestReportFailure_reportsTimeouts(t *testing.T) {
 	hello := clientHello(t)
 	for length, want := range map[int]int{0: 0, 100: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -125,8 +128,9 @@ func TestHandshakesThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatClientsEnd closes connections before sending any data, as health checks do, and in the middle of the first message.
-func TestHandshakesThatClientsEnd(t *testing.T) {
+// TestReportFailure_ignoresClientsThatLeave closes connections before sending any data, as health checks do, and in the middle of the first
+// message.
+func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
 		s := serveTLS(t, "")
 		conn := echotest.Dial(t, s.address)

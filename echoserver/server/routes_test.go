@@ -52,8 +52,9 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-// TestRoutesUnderPrefix requests paths with a prefix, as an Ingress with a path forwards them. Only some routes exist under a prefix.
-func TestRoutesUnderPrefix(t *testing.T) {
+// TestRouteOf_servesPathsUnderPrefix requests paths with a prefix, as an Ingress with a path forwards them. Only some routes exist under a
+// prefix.
+func TestRouteOf_servesPathsUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body", "hello"); got.Text != "hello" {
@@ -111,9 +112,9 @@ func TestRoutedPath(t *testing.T) {
 	}
 }
 
-// TestEscapedSlashes sends paths that would be reserved if escaped slashes were treated as slashes. The server must echo and log them as
-// received.
-func TestEscapedSlashes(t *testing.T) {
+// TestRoutedPath_servesEscapedSlashes sends paths that would be reserved if escaped slashes were treated as slashes. The server must echo
+// and log them as received.
+func TestRoutedPath_servesEscapedSlashes(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestServerTimeouts stops sending at different points, and measures when the server closes the connection.
-func TestServerTimeouts(t *testing.T) {
+// TestNewServer_enforcesTimeouts stops sending at different points, and measures when the server closes the connection.
+func TestNewServer_enforcesTimeouts(t *testing.T) {
 	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, c := range map[string]struct {
 		sent   string
@@ -58,8 +58,8 @@ func TestServerTimeouts(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused sends several requests at once on one connection, and reads the responses in order.
-func TestConnectionsAreReused(t *testing.T) {
+// TestNewServer_reusesConnections sends several requests at once on one connection, and reads the responses in order.
+func TestNewServer_reusesConnections(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, request := range []string{
 		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: " +
@@ -96,8 +96,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreRefused checks that requests that another server might interpret differently do not reach the handler.
-func TestMalformedRequestsAreRefused(t *testing.T) {
+// TestNewServer_rejectsMalformedRequests checks that requests that another server might interpret differently do not reach the handler.
+func TestNewServer_rejectsMalformedRequests(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for name, request := range map[string]string{
@@ -118,8 +118,8 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExpectContinue checks that a client that sends Expect: 100-continue may send a body of exactly the maximum size.
-func TestExpectContinue(t *testing.T) {
+// TestReadBody_continuesWithinLimit checks that a client that sends Expect: 100-continue may send a body of exactly the maximum size.
+func TestReadBody_continuesWithinLimit(t *testing.T) {
 	for name, c := range map[string]struct{ length, want string }{
 		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
 		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
@@ -191,8 +191,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutAddress starts the server with an address that is in use.
-func TestRunWithoutAddress(t *testing.T) {
+// TestRun_failsIfAddressIsInUse starts the server with an address that is in use.
+func TestRun_failsIfAddressIsInUse(t *testing.T) {
 	taken := echotest.ListenLocally(t)
 	for name, environ := range map[string][]string{
 		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},

@@ -73,8 +73,8 @@ func parseSetting(flag, text string) (Settings, error) {
 	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
-// TestSpellings checks that the server accepts a value only if it interprets the value as intended.
-func TestSpellings(t *testing.T) {
+// TestParseSettings_acceptsOnlyIntendedSpellings checks that the server accepts a value only if it interprets the value as intended.
+func TestParseSettings_acceptsOnlyIntendedSpellings(t *testing.T) {
 	rows := spellings()
 	for _, o := range (&Settings{}).options() {
 		row, ok := rows[o.flag]
@@ -110,7 +110,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-func TestSettingsThatExcludeEachOther(t *testing.T) {
+func TestConsistent(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"--tls-client-certificate=Require":                 "ECHO_TLS_CLIENT_CERTIFICATE: no port uses TLS: set ECHO_TLS_ADDR",
 		"--http-addr=:9090":                                `ECHO_ADMIN_ADDR: ":9090" uses the same port as ECHO_HTTP_ADDR, ":9090"`,
@@ -126,8 +126,8 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 	}
 }
 
-// TestVariablesThatAreNoSettings sets a misspelled variable, and the variables that Kubernetes sets for Services named echo and echo-web.
-func TestVariablesThatAreNoSettings(t *testing.T) {
+// TestUnknownVariables sets a misspelled variable, and the variables that Kubernetes sets for Services named echo and echo-web.
+func TestUnknownVariables(t *testing.T) {
 	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",
 		"ECHO_WEB_PORT_80_TCP_ADDR=10.0.0.1", "ECHO_DRAIN_DELAY=1s"}, io.Discard)

@@ -24,7 +24,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestSettingsRefused(t *testing.T) {
+func TestParseSettings_rejectsInvalidValues(t *testing.T) {
 	for given, why := range map[string]string{
 		"--nonsense":                          "unknown flag: --nonsense",
 		"argument":                            `unexpected argument "argument"`,
@@ -70,8 +70,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsMirrorEnvironment checks that the help text lists all settings.
-func TestFlagsMirrorEnvironment(t *testing.T) {
+// TestParseSettings_helpListsAllSettings checks that the help text lists all settings.
+func TestParseSettings_helpListsAllSettings(t *testing.T) {
 	var help bytes.Buffer
 	if _, err := ParseSettings("dev", []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) {
 		t.Errorf("--help: %v", err)

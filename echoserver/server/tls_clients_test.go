@@ -19,8 +19,8 @@ import (
 // maxPeerCertificates repeats the limit in the tlsserver package.
 const maxPeerCertificates = 8
 
-// TestClientCertificates connects with different client certificates.
-func TestClientCertificates(t *testing.T) {
+// TestRunHandshake_verifiesClientCertificates connects with different client certificates.
+func TestRunHandshake_verifiesClientCertificates(t *testing.T) {
 	known, unknown := echotest.NewAuthority(t, "known"), echotest.NewAuthority(t, "unknown")
 	good, bad := known.Issue(t, "client"), unknown.Issue(t, "client")
 	long := good.Pair(t)
@@ -85,7 +85,7 @@ func shownCertificate(t *testing.T, client *http.Client, address string) string 
 	return "not verified"
 }
 
-func TestClientCertificateIsTold(t *testing.T) {
+func TestDescribeCertificate(t *testing.T) {
 	known := echotest.NewAuthority(t, "known")
 	pair := known.Issue(t, "client").Pair(t)
 	s := serveTLS(t, known.PEM, "ECHO_TLS_CLIENT_CERTIFICATE=Request")
@@ -104,9 +104,9 @@ func TestClientCertificateIsTold(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsRotated checks that the server no longer trusts a certificate from the previous authority, even if the client resumes its
-// session.
-func TestAuthorityIsRotated(t *testing.T) {
+// TestCertificates_rotatesAuthority checks that the server no longer trusts a certificate from the previous authority, even if the client
+// resumes its session.
+func TestCertificates_rotatesAuthority(t *testing.T) {
 	old, next := echotest.NewAuthority(t, "old"), echotest.NewAuthority(t, "next")
 	for setting, want := range map[string]string{"Request": "not verified", "Require": ""} {
 		s := serveTLS(t, old.PEM, "ECHO_TLS_CLIENT_CERTIFICATE="+setting)
@@ -131,9 +131,9 @@ func TestAuthorityIsRotated(t *testing.T) {
 	}
 }
 
-// TestSessionsAreResumed checks that sessions are resumed only if the server requests no client certificate, because a client that resumes
-// a session does not present its certificate again.
-func TestSessionsAreResumed(t *testing.T) {
+// TestNewListener_resumesSessions checks that sessions are resumed only if the server requests no client certificate, because a client that
+// resumes a session does not present its certificate again.
+func TestNewListener_resumesSessions(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)
 		config := s.config()

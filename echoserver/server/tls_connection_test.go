@@ -17,8 +17,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestTLS sends requests over HTTP/1.1 and HTTP/2, and checks how the responses describe the connection.
-func TestTLS(t *testing.T) {
+// TestDescribeTLS sends requests over HTTP/1.1 and HTTP/2, and checks how the responses describe the connection.
+func TestDescribeTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	_, port, err := net.SplitHostPort(s.address)
 	if err != nil {
@@ -41,8 +41,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSOfEachConnection serves both HTTP and HTTPS from one server. Each response must describe its own connection.
-func TestTLSOfEachConnection(t *testing.T) {
+// TestDescribeTLS_onlyForTLSConnections serves both HTTP and HTTPS from one server. Each response must describe its own connection.
+func TestDescribeTLS_onlyForTLSConnections(t *testing.T) {
 	s := serveTLS(t, "")
 	plain := echotest.ListenLocally(t)
 	go func() { _ = s.server.Serve(plain) }()
@@ -54,8 +54,8 @@ func TestTLSOfEachConnection(t *testing.T) {
 	}
 }
 
-// TestTLSVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others.
-func TestTLSVersionsAndCiphers(t *testing.T) {
+// TestNewListener_limitsVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others.
+func TestNewListener_limitsVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {
 		setting string
@@ -95,7 +95,7 @@ func TestTLSVersionsAndCiphers(t *testing.T) {
 	}
 }
 
-func TestTLSProtocols(t *testing.T) {
+func TestNewListener_negotiatesProtocol(t *testing.T) {
 	s := serveTLS(t, "")
 	for offered, want := range map[string]string{"http/1.1": "http/1.1", "h2,http/1.1": "h2", "http/1.1,h2": "h2", "h2": "h2", "spdy/3": ""} {
 		config := s.config()
@@ -110,8 +110,8 @@ func TestTLSProtocols(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToHTTPS sends a plain HTTP request to the HTTPS port.
-func TestPlainRequestToHTTPS(t *testing.T) {
+// TestRejectPlain sends a plain HTTP request to the HTTPS port.
+func TestRejectPlain(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {
 		got := echotest.Exchanged(t, echotest.Dial(t, s.address), method+" / HTTP/1.1\r\n")
@@ -124,8 +124,9 @@ func TestPlainRequestToHTTPS(t *testing.T) {
 	}
 }
 
-// TestTLSEnds sends a body that is too large. The client must get the whole response, and then the TLS close_notify alert.
-func TestTLSEnds(t *testing.T) {
+// TestNewListener_sendsCloseNotify sends a body that is too large. The client must get the whole response, and then the TLS close_notify
+// alert.
+func TestNewListener_sendsCloseNotify(t *testing.T) {
 	s := serveTLS(t, "")
 	connection, err := tls.Dial("tcp", s.address, s.config())
 	if err != nil {
@@ -142,8 +143,8 @@ func TestTLSEnds(t *testing.T) {
 	}
 }
 
-// TestStreamsWithTLS exchanges a WebSocket message, and reads server-sent events as they arrive.
-func TestStreamsWithTLS(t *testing.T) {
+// TestNewListener_servesStreams exchanges a WebSocket message, and reads server-sent events as they arrive.
+func TestNewListener_servesStreams(t *testing.T) {
 	s := serveTLS(t, "")
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
@@ -177,8 +178,8 @@ func TestStreamsWithTLS(t *testing.T) {
 	}
 }
 
-// TestRunWithTLS starts and drains a server that has both an HTTP and an HTTPS port.
-func TestRunWithTLS(t *testing.T) {
+// TestRun_servesHTTPS starts and drains a server that has both an HTTP and an HTTPS port.
+func TestRun_servesHTTPS(t *testing.T) {
 	a := echotest.NewAuthority(t, "authority")
 	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "first"), ""))
 	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.Folder)

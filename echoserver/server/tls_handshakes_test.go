@@ -33,8 +33,8 @@ func clientHello(t *testing.T) []byte {
 	return hello[:n]
 }
 
-// TestUnfinishedHandshake stops in the middle of a handshake, and measures when the server closes the connection.
-func TestUnfinishedHandshake(t *testing.T) {
+// TestRunHandshake_timesOut stops in the middle of a handshake, and measures when the server closes the connection.
+func TestRunHandshake_timesOut(t *testing.T) {
 	hello := clientHello(t)
 	for name, c := range map[string]struct {
 		sent  []byte
@@ -76,9 +76,9 @@ func TestUnfinishedHandshake(t *testing.T) {
 	}
 }
 
-// TestHandshakesAreBounded begins more handshakes than the limit allows. The server must abort the oldest one. A complete handshake must
-// not count toward the limit.
-func TestHandshakesAreBounded(t *testing.T) {
+// TestNewListener_evictsOldestHandshake begins more handshakes than the limit allows. The server must abort the oldest one. A complete
+// handshake must not count toward the limit.
+func TestNewListener_evictsOldestHandshake(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
@@ -123,8 +123,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 	})
 }
 
-// TestTLSCloseIsShort closes the connections of a client that no longer reads.
-func TestTLSCloseIsShort(t *testing.T) {
+// TestTransport_closesQuickly closes the connections of a client that no longer reads.
+func TestTransport_closesQuickly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
 		s := secureWith(t, listener, "")
@@ -145,8 +145,8 @@ func TestTLSCloseIsShort(t *testing.T) {
 	})
 }
 
-// TestLargeHandshake sends a first message below the size limit and one above it, each with many protocol names.
-func TestLargeHandshake(t *testing.T) {
+// TestTransport_limitsHandshakeSize sends a first message below the size limit and one above it, each with many protocol names.
+func TestTransport_limitsHandshakeSize(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {
 		config := s.config()

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestRotationUnderLoad sends requests on new and persistent connections while the certificate is rotated.
-func TestRotationUnderLoad(t *testing.T) {
+// TestCertificates_rotateUnderLoad sends requests on new and persistent connections while the certificate is rotated.
+func TestCertificates_rotateUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
 	second := s.authority.Issue(t, "second")
 	var mutex sync.Mutex

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
-func TestTLSSettings(t *testing.T) {
+func TestTLSOptions(t *testing.T) {
 	s := settingsOf(t).tls
 	if s.Address != "" || s.Folder != "/etc/echo-server/tls" || s.ClientCertificate != tlsserver.ClientCertificateNone ||
 		s.MinVersion != tls.VersionTLS12 || s.Ciphers != nil {

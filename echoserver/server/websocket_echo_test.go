@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestHandshakeEcho sends handshakes that request an echo in each supported form, and handshakes that request none.
-func TestHandshakeEcho(t *testing.T) {
+// TestEchoHandshake sends handshakes that request an echo in each supported form, and handshakes that request none.
+func TestEchoHandshake(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
 		target  string
@@ -84,8 +84,8 @@ func decodeHandshake(t *testing.T, message string) decoded {
 	return decode(t, text)
 }
 
-// TestHandshakeEcho_headers sends the headers that proxies add, including one with a secret.
-func TestHandshakeEcho_headers(t *testing.T) {
+// TestEchoHandshake_showsProxyHeaders sends the headers that proxies add, including one with a secret.
+func TestEchoHandshake_showsProxyHeaders(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=Sec-WebSocket-Protocol", "ECHO_TRUSTED_PROXIES=127.0.0.1")
 	client, _ := handshake(t, echotest.Dial(t, serve(t, h).URL), "/-/ws?echo.handshake=true&q=%E9", []string{"Origin", "https://shop.example",
 		"X-Forwarded-Proto", "wss", "X-Forwarded-For", "203.0.113.7", "Cookie", "a=hunter2", "X-Name", latin1, "X-Request-Id", "id-7",
@@ -108,8 +108,9 @@ func TestHandshakeEcho_headers(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_identity checks that a handshake echo reveals where the server runs only to clients that can read ordinary echoes.
-func TestHandshakeEcho_identity(t *testing.T) {
+// TestEchoHandshake_hidesIdentityFromOtherOrigins checks that a handshake echo reveals where the server runs only to clients that can read
+// ordinary echoes.
+func TestEchoHandshake_hidesIdentityFromOtherOrigins(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ []string
 		headers []string
@@ -136,8 +137,8 @@ func TestHandshakeEcho_identity(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_TLS checks that the echo describes the TLS connection of the handshake.
-func TestHandshakeEcho_TLS(t *testing.T) {
+// TestEchoHandshake_describesTLS checks that the echo describes the TLS connection of the handshake.
+func TestEchoHandshake_describesTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	config := s.config()
 	config.ServerName = "first"
@@ -147,8 +148,8 @@ func TestHandshakeEcho_TLS(t *testing.T) {
 	}
 }
 
-// TestHandshakeEcho_long sends a header of nearly the maximum size with characters that need the longest escapes.
-func TestHandshakeEcho_long(t *testing.T) {
+// TestEchoHandshake_acceptsLongHeader sends a header of nearly the maximum size with characters that need the longest escapes.
+func TestEchoHandshake_acceptsLongHeader(t *testing.T) {
 	h := handlerOf(t)
 	long := strings.Repeat("\xff", connection.DefaultHeaderBytes-1000)
 	client, _ := handshake(t, echotest.Dial(t, serve(t, h).URL), "/-/ws", []string{"X-Echo-Handshake", "true", "X-Name", long})
@@ -163,7 +164,7 @@ func TestHandshakeEcho_long(t *testing.T) {
 	echotest.Until(t, "the echo is released", func() bool { return h.budget.Requests.Used.Load() < connection.DefaultHeaderBytes*3 })
 }
 
-func TestHandshakeEcho_rejected(t *testing.T) {
+func TestEchoHandshake_rejectsInvalidRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		target  string
 		headers []string
@@ -188,9 +189,9 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog requests WebSockets, in some cases with invalid handshakes. At the debug level, the server must log the headers of these
+// TestLogHandshake requests WebSockets, in some cases with invalid handshakes. At the debug level, the server must log the headers of these
 // requests, and of no other requests.
-func TestHandshakeLog(t *testing.T) {
+func TestLogHandshake(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
 		target string

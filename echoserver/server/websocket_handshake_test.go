@@ -104,8 +104,8 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) echote
 	return echotest.Reply{Response: response}.Whole(t)
 }
 
-// TestRequestsForThePage sends requests that are not WebSocket handshakes because of their HTTP version or the protocol that they request.
-func TestRequestsForThePage(t *testing.T) {
+// TestIsHandshake sends requests that are not WebSocket handshakes because of their HTTP version or the protocol that they request.
+func TestIsHandshake(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
 		"Sec-Websocket-Version": {"13"}}
@@ -121,8 +121,8 @@ func TestRequestsForThePage(t *testing.T) {
 	}
 }
 
-// TestFramesWithTheHandshake sends frames in the same packet as the handshake, before the WebSocket is open.
-func TestFramesWithTheHandshake(t *testing.T) {
+// TestUpgrade_keepsEarlyFrames sends frames in the same packet as the handshake, before the WebSocket is open.
+func TestUpgrade_keepsEarlyFrames(t *testing.T) {
 	client := openRaw(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), textFrame("early"), pingFrame("1"), textFrame(echotest.Payload(10_000)),
 		closeFrame(1000, ""))
 	if got, want := client.all(t), []string{"text early", "pong 1", "text " + echotest.Payload(10_000), "close 1000"}; !slices.Equal(got,

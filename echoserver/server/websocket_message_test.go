@@ -13,9 +13,9 @@ import (
 // limitMessages limits the memory for messages to the given number of bytes.
 func limitMessages(h *handler, bytes int64) { h.budget.Requests.Limit = (bytes + 2) / 3 * 4 }
 
-// TestWebSocketMemory checks that a session reserves memory only for received data, not for the announced length, and none between
-// messages.
-func TestWebSocketMemory(t *testing.T) {
+// TestMessage_reservesOnlyReceivedBytes checks that a session reserves memory only for received data, not for the announced length, and
+// none between messages.
+func TestMessage_reservesOnlyReceivedBytes(t *testing.T) {
 	const whole = maxMessage + maxChunk
 	for name, c := range map[string]struct {
 		sent     string
@@ -63,8 +63,8 @@ func TestWebSocketMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketWithoutMemory exhausts the memory budget after different amounts of received data.
-func TestWebSocketWithoutMemory(t *testing.T) {
+// TestSession_closesWithoutMemory exhausts the memory budget after different amounts of received data.
+func TestSession_closesWithoutMemory(t *testing.T) {
 	for _, limit := range []int64{0, firstChunk - 1, firstChunk, maxMessage / 2, maxMessage} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
@@ -82,8 +82,9 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrames sends frames that the session or its timers handle, and one frame of each kind that the WebSocket library rejects.
-func TestWebSocketFrames(t *testing.T) {
+// TestSession_handlesEachFrameKind sends frames that the session or its timers handle, and one frame of each kind that the WebSocket
+// library rejects.
+func TestSession_handlesEachFrameKind(t *testing.T) {
 	end, last := closeFrame(1000, ""), masked(finalBit|opcodeContinuation, "c")
 	for name, c := range map[string]struct {
 		sent string
@@ -119,8 +120,9 @@ func TestWebSocketFrames(t *testing.T) {
 	}
 }
 
-// TestWebSocketIsNotReset checks over real connections that the client receives the close frame even if the server has not read all data.
-func TestWebSocketIsNotReset(t *testing.T) {
+// TestSession_deliversCloseFrameDespiteUnreadData checks over real connections that the client receives the close frame even if the server
+// has not read all data.
+func TestSession_deliversCloseFrameDespiteUnreadData(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	late := textFrame(echotest.Payload(512<<10)) + closeFrame(1000, "")
 	for first, want := range map[string]string{closeFrame(1000, ""): "close 1000", masked(opcodePing, ""): "close 1002"} {

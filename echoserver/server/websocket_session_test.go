@@ -17,9 +17,9 @@ import (
 // late is the server's close frame if a client takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
-// TestWebSocketDeadlines exceeds the time limits in every state of a session. A client that does not respond to the close frame gets
+// TestSession_enforcesDeadlines exceeds the time limits in every state of a session. A client that does not respond to the close frame gets
 // another 5 s.
-func TestWebSocketDeadlines(t *testing.T) {
+func TestSession_enforcesDeadlines(t *testing.T) {
 	const (
 		seconds = time.Second
 		silent  = "close 1001 nothing was received for 10m20s"
@@ -83,8 +83,8 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
-// TestWebSocketFrameThatIsLate sends the handshake together with only the first part of a frame.
-func TestWebSocketFrameThatIsLate(t *testing.T) {
+// TestSession_closesOnLateFrame sends the handshake together with only the first part of a frame.
+func TestSession_closesOnLateFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		client := openRaw(t, listener.Dial(t), "\x81")
@@ -95,9 +95,9 @@ func TestWebSocketFrameThatIsLate(t *testing.T) {
 	})
 }
 
-// TestWebSocketControlFrameThatIsLate sends only part of a ping. The library then closes the connection without a close frame, because RFC
+// TestSession_endsOnLateControlFrame sends only part of a ping. The library then closes the connection without a close frame, because RFC
 // 6455 (7.1.7) does not require one.
-func TestWebSocketControlFrameThatIsLate(t *testing.T) {
+func TestSession_endsOnLateControlFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		_, listener := serveInMemory(t, h)
@@ -124,9 +124,9 @@ func (c halfClosed) CloseWrite() error {
 	return c.SetWriteDeadline(time.Now())
 }
 
-// TestWebSocketClientThatDoesNotClose sends frames that close the WebSocket, but does not close the connection. The server must continue to
+// TestSession_keepsReadingAfterClose sends frames that close the WebSocket, but does not close the connection. The server must continue to
 // read for a while, so that data from the client does not cause a reset.
-func TestWebSocketClientThatDoesNotClose(t *testing.T) {
+func TestSession_keepsReadingAfterClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string
 		memory int64
@@ -168,9 +168,9 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 	}
 }
 
-// TestWebSocketMessageThatIsCut closes the sending side of the connection in the middle of a message. The incomplete message must not be
-// echoed.
-func TestWebSocketMessageThatIsCut(t *testing.T) {
+// TestSession_dropsIncompleteMessage closes the sending side of the connection in the middle of a message. The incomplete message must not
+// be echoed.
+func TestSession_dropsIncompleteMessage(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
 		connection := echotest.Dial(t, address)
@@ -185,8 +185,8 @@ func TestWebSocketMessageThatIsCut(t *testing.T) {
 	}
 }
 
-// TestWebSocketClientThatDoesNotRead stops reading in the middle of an echoed message.
-func TestWebSocketClientThatDoesNotRead(t *testing.T) {
+// TestSession_endsIfClientStopsReading stops reading in the middle of an echoed message.
+func TestSession_endsIfClientStopsReading(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop  bool // the server stops immediately
 		takes time.Duration
@@ -216,9 +216,9 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestWebSocketEndsWithTheServer stops the server in several states of a session. If the client closes the WebSocket, the session ends
+// TestSession_endsWithServer stops the server in several states of a session. If the client closes the WebSocket, the session ends
 // without further delay.
-func TestWebSocketEndsWithTheServer(t *testing.T) {
+func TestSession_endsWithServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",
 		"within a header":  "\x81\xfe",
@@ -245,8 +245,8 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// TestWebSocketAtTheEnd opens a WebSocket when the server is already stopping.
-func TestWebSocketAtTheEnd(t *testing.T) {
+// TestSession_closesIfServerIsStopping opens a WebSocket when the server is already stopping.
+func TestSession_closesIfServerIsStopping(t *testing.T) {
 	h := handlerOf(t)
 	close(h.life.ending)
 	if got := openRaw(t, echotest.Dial(t, serve(t, h).URL)).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {

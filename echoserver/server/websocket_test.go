@@ -28,7 +28,7 @@ func dialWebSocket(t *testing.T, address string, headers http.Header) *websocket
 	return connection
 }
 
-func TestWebSocket(t *testing.T) {
+func TestSession_echoesMessages(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
@@ -60,7 +60,7 @@ func TestWebSocket(t *testing.T) {
 	})
 }
 
-func TestManyWebSockets(t *testing.T) {
+func TestSession_echoesConcurrently(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()

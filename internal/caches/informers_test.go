@@ -16,7 +16,7 @@ type informer struct {
 // HasSynced implements cache.Informer.
 func (i *informer) HasSynced() bool { return i.filled }
 
-func TestCachesAreReadyWhenTheyHaveAllObjects(t *testing.T) {
+func TestInformers_readyWhenAllFilled(t *testing.T) {
 	g := NewWithT(t)
 	echoes, pods, nodes := &informer{}, &informer{}, &informer{filled: true}
 	all := Informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}

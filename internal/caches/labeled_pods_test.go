@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestLabeledPodsAreCachedByTheirLabel(t *testing.T) {
+func TestNewLabeledPods_selectsByLabel(t *testing.T) {
 	g := NewWithT(t)
 	asked, discovery := make(chan string, 1), map[string]string{
 		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
@@ -48,7 +48,7 @@ func TestLabeledPodsAreCachedByTheirLabel(t *testing.T) {
 	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))
 }
 
-func TestStripLabeledPodKeepsWhatTheOperatorReads(t *testing.T) {
+func TestStripLabeledPod(t *testing.T) {
 	full := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
 			Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},

@@ -47,9 +47,9 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched checks that each watched kind has options: without options, the cache would keep all objects of the
-// kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
-func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
+// TestOptions_selectsExactlyWatchedKinds checks that each watched kind has options: without options, the cache would keep all objects of
+// the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
+func TestOptions_selectsExactlyWatchedKinds(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string
 		for object := range Options(nil, found, func() {}).ByObject {
@@ -66,7 +66,7 @@ func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNoLongerServedIsMissed(t *testing.T) {
+func TestOptions_reportsKindNoLongerServed(t *testing.T) {
 	missed := 0
 	options := Options(nil, Watched{}, func() { missed++ })
 	reflector := toolscache.NewReflectorWithOptions(nil, nil, nil, toolscache.ReflectorOptions{})

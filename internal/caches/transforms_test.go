@@ -61,7 +61,7 @@ func TestStripPodMonitor(t *testing.T) {
 	}
 }
 
-func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
+func TestStripNode(t *testing.T) {
 	full := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
 		Spec:       corev1.NodeSpec{Unschedulable: true},
@@ -79,8 +79,8 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 }
 
-// TestStripPodKeepsWhatTheOperatorReads checks pods with random fields and with the messages that Kubernetes writes.
-func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
+// TestStripPod checks pods with random fields and with the messages that Kubernetes writes.
+func TestStripPod(t *testing.T) {
 	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled",
 		"Error", string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled),
 		string(corev1.ConditionTrue), string(corev1.ConditionFalse), "ReplicaSet", "app.kubernetes.io/name", "app.kubernetes.io/instance",
@@ -116,7 +116,7 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 }
 
-func TestOtherObjectsAreLeftAsTheyAre(t *testing.T) {
+func TestStripPod_keepsOtherKinds(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}}}
 	for _, transform := range []func(any) (any, error){stripEcho, stripNode, stripLabeledPod, stripPod} {
 		if got, err := transform(service); err != nil || got != any(service) {

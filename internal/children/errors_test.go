@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestError_includesAdvice(t *testing.T) {
 	for want, err := range map[string]error{
 		"replicas: too many":             &InvalidSpecError{Message: "replicas: too many"},
 		"The pods are wrong: no. Change": &InvalidSpecError{Message: "The pods are wrong", Quote: "no", Advice: "Change"},

@@ -10,9 +10,9 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestWhatSelectorsSelect checks which objects each selector selects. If a Service selected companions, it would send requests to them. If
+// TestSelectorLabels checks which objects each selector selects. If a Service selected companions, it would send requests to them. If
 // no cache selected an object, the object would appear to be missing.
-func TestWhatSelectorsSelect(t *testing.T) {
+func TestSelectorLabels(t *testing.T) {
 	echo, neighbor := support.Echo("ns", "x"), support.Echo("ns", "y")
 	selectors := map[string]labels.Selector{
 		"Service and Deployment": labels.SelectorFromSet(SelectorLabels(echo)),
@@ -42,7 +42,7 @@ func TestWhatSelectorsSelect(t *testing.T) {
 	}
 }
 
-func TestLabelsAreValid(t *testing.T) {
+func TestChildLabels_validForLongestName(t *testing.T) {
 	// This is the longest name that the schema accepts. The name is also a label value.
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
 	for name, all := range map[string]map[string]string{"children": ChildLabels(longest), "companions": CompanionLabels(longest)} {
@@ -53,7 +53,7 @@ func TestLabelsAreValid(t *testing.T) {
 	}
 }
 
-func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
+func TestEchoOf(t *testing.T) {
 	g := NewWithT(t)
 	pod := support.PodWithCompanionLabel()
 	g.Expect(EchoOf(pod)).To(BeEmpty())

@@ -48,8 +48,8 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 	return documented
 }
 
-// TestExitCodes makes each program exit with every code that is documented for it.
-func TestExitCodes(t *testing.T) {
+// TestParse_eachProgramExitsAsDocumented makes each program exit with every code that is documented for it.
+func TestParse_eachProgramExitsAsDocumented(t *testing.T) {
 	programs := map[string]string{}
 	for _, file := range build(t) {
 		programs[strings.Replace(filepath.Base(file), "echo-operator", "manager", 1)] = file
@@ -90,8 +90,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodes_inTheHelp checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
-func TestExitCodes_inTheHelp(t *testing.T) {
+// TestParse_helpDocumentsExitCodes checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
+func TestParse_helpDocumentsExitCodes(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
 		command, ok := strings.CutPrefix(name, "kubectl echo ")
 		if !ok {

@@ -38,8 +38,9 @@ func run(t *testing.T, program string, arguments ...string) (code int, stdout, s
 	return command.ProcessState.ExitCode(), out.String(), err.String()
 }
 
-// TestPrograms checks that each program prints its version and its usage, describes each flag, and prints the usage above an error.
-func TestPrograms(t *testing.T) {
+// TestParse_printsUsageInEachProgram checks that each program prints its version and its usage, describes each flag, and prints the usage
+// above an error.
+func TestParse_printsUsageInEachProgram(t *testing.T) {
 	version := regexp.MustCompile(`^[a-z-]+ v9\.8\.7 \(go1\.\S+ \w+/\w+\)\n$`)
 	described := regexp.MustCompile(`^ +(?:-\w, |    )--\S+(?: \S+)? {2,}\S+ \S+`)
 	for _, program := range build(t) {

@@ -27,8 +27,8 @@ func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	return c.add(at, leads, Offer{route(): {Access: access}})
 }
 
-// TestWhenAChangeEndsTheProcess gives a process one response per minute, beginning in an even period.
-func TestWhenAChangeEndsTheProcess(t *testing.T) {
+// TestChanges gives a process one response per minute, beginning in an even period.
+func TestChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		start     Access
 		responses string
@@ -76,7 +76,7 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 	}
 }
 
-func TestAllChangesAreNamed(t *testing.T) {
+func TestChanges_describesEachChange(t *testing.T) {
 	changes := Changes{Times: DefaultTimes(), Start: Offer{route(): {Access: Usable}}}
 	now := Offer{route(): {Access: NotServed}, gate(): {Access: Usable}}
 	changes.Start[gate()] = Finding{Access: Forbidden}
@@ -91,9 +91,9 @@ type replica struct {
 	ended []time.Time
 }
 
-// TestReplicasNeverEndTogether makes an API appear and disappear at random for two replicas that started at random times. Either replica
-// can be the leader.
-func TestReplicasNeverEndTogether(t *testing.T) {
+// TestChanges_neverEndsReplicasTogether makes an API appear and disappear at random for two replicas that started at random times. Either
+// replica can be the leader.
+func TestChanges_neverEndsReplicasTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for range 300 {
 		times, start := DefaultTimes(), begin().Add(time.Hour)

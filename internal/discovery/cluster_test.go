@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-func TestTheClusterIsAskedAgainForATime(t *testing.T) {
+func TestAskUntilKnown_limitsRetries(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 3}
 	for failures, want := range map[int]Access{2: Usable, 3: Unknown} {
 		asked := cluster(t, map[string]int{"/apis/example.com/v1": 503}, failures)
@@ -83,7 +83,7 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 	}
 }
 
-func TestAskUntilAnswered_forbidden(t *testing.T) {
+func TestAskUntilKnown_retriesForbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
 	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // each attempt sends two requests: one for the API, one for the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
+func TestWatch_queriesOnlyRequiredKinds(t *testing.T) {
 	all := []Kind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}
 	missed := func(w *Watch) { w.Miss() }
 	for name, c := range map[string]struct {
@@ -51,8 +51,8 @@ func contains(kinds []Kind, kind Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.GroupVersionKind == kind.GroupVersionKind })
 }
 
-// TestWhatStartsTheCount checks the events that restart the count. If the count did not restart, the process would exit in minute 1.
-func TestWhatStartsTheCount(t *testing.T) {
+// TestWatch_restartsCount checks the events that restart the count. If the count did not restart, the process would exit in minute 1.
+func TestWatch_restartsCount(t *testing.T) {
 	for name, inMinuteOne := range map[string]func(*Watch) error{
 		"a failed response": func(*Watch) error { return errors.New("no response") },
 		"a call of Drop":    func(w *Watch) error { w.Drop(); return nil },

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestLastEventsOfEachEchoAreKept(t *testing.T) {
+func TestHistory_keepsLastEvents(t *testing.T) {
 	g := NewWithT(t)
 	history := New(func() time.Time { return time.Unix(1000, 0) })
 	sent := events.NewFakeRecorder(100)

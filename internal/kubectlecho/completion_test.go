@@ -43,7 +43,7 @@ func expectCompletions(t *testing.T, line []string, want string) {
 	}
 }
 
-func TestComplete_names(t *testing.T) {
+func TestCompleteEcho_listsNames(t *testing.T) {
 	server := httptest.NewServer(namesOnly{"/apis/example.com/v1/namespaces/default/echoes": {"web"},
 		"/apis/example.com/v1/namespaces/shop/echoes": {"api", "web", "web-2"}, "/api/v1/namespaces": {"default", "shop"}})
 	t.Cleanup(server.Close)
@@ -67,7 +67,7 @@ func TestComplete_names(t *testing.T) {
 	}
 }
 
-func TestComplete_withoutAPIServer(t *testing.T) {
+func TestCompleteEcho_emptyWithoutAPIServer(t *testing.T) {
 	for _, line := range [][]string{{"status", "--server=http://127.0.0.1:1", ""}, {"test", "--server=http://127.0.0.1:1", "w"},
 		{"status", "--server=http://127.0.0.1:1", "-n", ""}, {"status", "--server=://", ""}, {"status", "--server=://", "-n", ""},
 		{"status", "--kubeconfig=/nowhere", ""}, {"status", "--kubeconfig=/nowhere", "--context", ""}} {
@@ -75,7 +75,7 @@ func TestComplete_withoutAPIServer(t *testing.T) {
 	}
 }
 
-func TestComplete_kubeconfig(t *testing.T) {
+func TestCompleteFlags_readsKubeconfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	config := `{contexts: [{name: one, context: {}}, {name: two, context: {}}], clusters: [{name: test, cluster: {}}],
 		users: [{name: me, user: {}}]}`
@@ -88,7 +88,7 @@ func TestComplete_kubeconfig(t *testing.T) {
 	}
 }
 
-func TestComplete_values(t *testing.T) {
+func TestCompleteFlag_listsValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"status -o ":                  "json :4",
 		"path -o ":                    "expect html json text :4",
@@ -101,7 +101,7 @@ func TestComplete_values(t *testing.T) {
 	}
 }
 
-func TestComplete_commands(t *testing.T) {
+func TestRun_completesCommands(t *testing.T) {
 	_, stdout, _ := run(t, "__completeNoDesc", "")
 	if stdout = strings.Join(strings.Fields(stdout), " "); stdout != "help path status test :4" {
 		t.Errorf("it printed %q", stdout)

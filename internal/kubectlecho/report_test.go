@@ -99,7 +99,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-func TestLastEvents(t *testing.T) {
+func TestLastOf(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
 	event := func(reason, about string, change func(*corev1.Event)) corev1.Event {
 		e := corev1.Event{Reason: reason, InvolvedObject: corev1.ObjectReference{UID: types.UID(about)}}

@@ -37,7 +37,7 @@ func notReady(p *corev1.Pod)    { p.Status.Conditions[1].Status = corev1.Conditi
 func pending(p *corev1.Pod)     { p.Status.Conditions = nil }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
 
-func TestReadyPodsReceiveRequests(t *testing.T) {
+func TestReceives(t *testing.T) {
 	for want, pods := range map[bool][]corev1.Pod{true: {pod("ready")},
 		false: {pod("not-ready", notReady), pod("pending", pending), pod("terminating", terminating)}} {
 		for _, p := range pods {
@@ -48,7 +48,7 @@ func TestReadyPodsReceiveRequests(t *testing.T) {
 	}
 }
 
-func TestPortOfAPod(t *testing.T) {
+func TestPortOf(t *testing.T) {
 	p := pod("web")
 	if port, err := portOf(&p, "http"); port != 8080 || err != nil {
 		t.Errorf("got %d, %v", port, err)
@@ -112,7 +112,7 @@ func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	return server.Listener.Addr().String()
 }
 
-func TestRequestsReachTheReadyPods(t *testing.T) {
+func TestNewTest_sendsToReadyPods(t *testing.T) {
 	plain, secure := (*httptest.Server).Start, (*httptest.Server).StartTLS
 	api := &apiServer{
 		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},

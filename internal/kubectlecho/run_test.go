@@ -61,7 +61,7 @@ func TestRun_namesItsCommand(t *testing.T) {
 	}
 }
 
-func TestCommandLinesThatAreNotValid(t *testing.T) {
+func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"up":       `error: unknown command "up" for "kubectl echo"`,
 		"--follow": "Usage: kubectl echo [flags]   # see 'kubectl echo --help'\nerror: unknown flag: --follow\n",
@@ -87,7 +87,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestRun_printsHelp(t *testing.T) {
 	for line, want := range map[string][]string{
 		"":              {"kubectl echo [command]", "status ", "test ", "path ", "--kubeconfig", "--context", "--as "},
 		"--help":        {"kubectl echo [command]"},
@@ -104,8 +104,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestPath sends a request to a server that is not an Echo. There is no API server.
-func TestPath(t *testing.T) {
+// TestNewPath sends a request to a server that is not an Echo. There is no API server.
+func TestNewPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	code, stdout, stderr := run(t, "path", server.URL, "--header", "X-Api-Key: hunter2", "--expect", "client.address=kept")
@@ -114,7 +114,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-func TestNoAPIServer(t *testing.T) {
+func TestRun_reportsUnreachableAPIServer(t *testing.T) {
 	for _, command := range []string{"status", "test"} {
 		code, stdout, stderr := run(t, command, "web", "--server=http://127.0.0.1:1")
 		if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, "connection refused") {

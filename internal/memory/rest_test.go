@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMemoryIsReturnedWhenWorkEnds(t *testing.T) {
+func TestRest(t *testing.T) {
 	const mega = 1 << 20
 	for name, c := range map[string]struct {
 		allocated []uint64 // the MiB that were allocated at each reading

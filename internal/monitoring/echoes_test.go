@@ -50,7 +50,7 @@ func wantMetrics(t *testing.T, c prometheus.Collector, names, want string) {
 	NewWithT(t).Expect(testutil.CollectAndCompare(c, strings.NewReader(strings.Join(lines, "\n")+"\n"), full...)).To(Succeed())
 }
 
-func TestEchoesAreCounted(t *testing.T) {
+func TestEchoes_countsByPhaseAndReason(t *testing.T) {
 	e := newEchoes(newClock().now)
 	e.Reported(newEcho("a", 1), newStatus(1, v1.PhaseReady, "", 0))
 	e.Reported(newEcho("b", 1), newStatus(1, v1.PhaseFailed, "NameConflict", 9_000))
@@ -84,7 +84,7 @@ func TestEchoesAreCounted(t *testing.T) {
 	`)
 }
 
-func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
+func TestEchoes_namesLongestUnready(t *testing.T) {
 	e := newEchoes(newClock().now)
 	for i := range 2 * maxNamed {
 		e.Reported(newEcho(fmt.Sprintf("echo-%d", i), 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 9_000-int64(i)))
@@ -105,7 +105,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 	`)
 }
 
-func TestReadyDuration(t *testing.T) {
+func TestEchoes_measuresTimeUntilReady(t *testing.T) {
 	c := newClock()
 	e := newEchoes(c.now)
 	e.Changed(newEcho("a", 1))

@@ -27,8 +27,9 @@ func alertsOf(t *testing.T) []map[string]any {
 	return all
 }
 
-// TestAlertsSayWhatToDo checks that each alert has the fields that a person on call needs, and a runbook that begins with commands.
-func TestAlertsSayWhatToDo(t *testing.T) {
+// TestObjects_everyAlertHasRunbook checks that each alert has the fields that a person on call needs, and a runbook that begins with
+// commands.
+func TestObjects_everyAlertHasRunbook(t *testing.T) {
 	g := NewWithT(t)
 	runbooksThere, err := os.ReadDir("../../docs/runbooks")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -56,8 +57,9 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested checks that each alert has a case in which it fires, and is included in the cases in which no alert fires.
-func TestAlertsAreTested(t *testing.T) {
+// TestObjects_everyAlertHasTestCases checks that each alert has a case in which it fires, and is included in the cases in which no alert
+// fires.
+func TestObjects_everyAlertHasTestCases(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -85,8 +87,8 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
-// TestRuleOfTheDocumentationIsTested checks that the cases also cover the rule that the documentation suggests.
-func TestRuleOfTheDocumentationIsTested(t *testing.T) {
+// TestObjects_suggestedRuleIsTested checks that the cases also cover the rule that the documentation suggests.
+func TestObjects_suggestedRuleIsTested(t *testing.T) {
 	g := NewWithT(t)
 	page, err := os.ReadFile("../../docs/how-to/monitor.md")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -96,7 +98,7 @@ func TestRuleOfTheDocumentationIsTested(t *testing.T) {
 	g.Expect(string(page)).To(ContainSubstring("  " + strings.ReplaceAll(strings.TrimSpace(groups), "\n", "\n  ") + "\n```"))
 }
 
-func TestObjectsAreInTheNamespaceOfTheOperator(t *testing.T) {
+func TestObjects_inOperatorNamespace(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := Objects("operators")
 	g.Expect(err).NotTo(HaveOccurred())

@@ -19,8 +19,8 @@ func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64
 	return written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount()
 }
 
-// TestConventions checks the metrics against promtool's rules: https://prometheus.io/docs/practices/naming.
-func TestConventions(t *testing.T) {
+// TestRegister_metricsFollowConventions checks the metrics against promtool's rules: https://prometheus.io/docs/practices/naming.
+func TestRegister_metricsFollowConventions(t *testing.T) {
 	g := NewWithT(t)
 	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})
 	m := New(newClock().now)
@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 	`)
 }
 
-func TestCompanionsThatAreMissing(t *testing.T) {
+func TestCompanions_countsMissingByReason(t *testing.T) {
 	c := newCompanions()
 	pod := types.NamespacedName{Namespace: "shop", Name: "till"}
 	c.Reported(pod, v1.EventEchoNotFound.String())

@@ -40,7 +40,7 @@ func TestOperationOf(t *testing.T) {
 	}
 }
 
-func TestRequestsAreCounted(t *testing.T) {
+func TestRequests_countsResponsesAndErrors(t *testing.T) {
 	requests, refused := newRequests(), errors.New("refused")
 	transport := requests.Wrap(roundTrip(func(*http.Request) (*http.Response, error) {
 		if refused != nil {

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestFilesAreDocumented gathers data from a cluster that has an object of each kind, and compares the files with the tables in the
+// TestRun_writesDocumentedFiles gathers data from a cluster that has an object of each kind, and compares the files with the tables in the
 // documentation.
-func TestFilesAreDocumented(t *testing.T) {
+func TestRun_writesDocumentedFiles(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
 	if err != nil {
 		t.Fatal(err)

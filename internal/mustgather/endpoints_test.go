@@ -54,7 +54,7 @@ func pipe(t *testing.T, stream httpstream.Stream, target string) {
 	_ = stream.Close()
 }
 
-func TestMetricsAreReadThroughAPortForward(t *testing.T) {
+func TestReadEndpoints_usesPortForward(t *testing.T) {
 	operator := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer of a pod":
@@ -83,7 +83,7 @@ func TestMetricsAreReadThroughAPortForward(t *testing.T) {
 	}
 }
 
-func TestMetricsOfAPodThatCannotBeReached(t *testing.T) {
+func TestReadEndpoints_reportsUnreachablePod(t *testing.T) {
 	g := fixture(t)
 	g.config = &rest.Config{Host: forwarding(t, "").URL + "/elsewhere", BearerToken: "of a pod", BearerTokenFile: podToken}
 	var err error
@@ -96,7 +96,7 @@ func TestMetricsOfAPodThatCannotBeReached(t *testing.T) {
 	}
 }
 
-func TestATokenIsRequestedForTheAccountThatWasNamed(t *testing.T) {
+func TestToken_requestedForMetricsAccount(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		body, _ := io.ReadAll(r.Body)

@@ -22,7 +22,7 @@ func fixture(t *testing.T) *gatherer {
 	return g
 }
 
-func TestEveryFileIsWritten(t *testing.T) {
+func TestFinish_writesEveryFile(t *testing.T) {
 	g := fixture(t)
 	if err := g.finish(); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestEveryFileIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+func TestFinish_reportsWriteErrors(t *testing.T) {
 	g := fixture(t)
 	g.write("namespaces", "a file in place of a directory")
 	if err := g.finish(); err == nil || !strings.Contains(err.Error(), "namespaces") {

@@ -51,7 +51,7 @@ const version136Text = `{"gitVersion": "v1.36.3"}`
 
 func version136(w http.ResponseWriter) { _, _ = w.Write([]byte(version136Text)) }
 
-func TestFailedRequestsStopNothing(t *testing.T) {
+func TestRun_continuesAfterFailedRequests(t *testing.T) {
 	output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/version":
@@ -81,7 +81,7 @@ func TestFailedRequestsStopNothing(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsNotAnsweredEndsWithTheTime(t *testing.T) {
+func TestRun_reportsRequestTimeout(t *testing.T) {
 	_, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/version" {
 			version136(w)
@@ -97,7 +97,7 @@ func TestARequestThatIsNotAnsweredEndsWithTheTime(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
+func TestRun_writesNothingWithoutAPIServer(t *testing.T) {
 	_, folder, err := gathered(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
 		"--timeout=1s")
 	if err == nil || !strings.Contains(err.Error(), "does not respond") {
@@ -108,7 +108,7 @@ func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
 	}
 }
 
-func TestUnknownArgumentsAreRefused(t *testing.T) {
+func TestRun_rejectsUnknownArguments(t *testing.T) {
 	for _, argument := range []string{"logs", "--follow"} {
 		if err := Run(t.Context(), "dev", []string{argument}, func(string) string { return "" }, &bytes.Buffer{}); err == nil ||
 			!strings.Contains(err.Error(), "unknown") {
@@ -117,14 +117,14 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestInAPodTheFolderIsTheOneThatOcCopies(t *testing.T) {
+func TestParse_usesMustGatherFolderInPod(t *testing.T) {
 	o, err := parse("dev", nil, func(string) string { return "10.0.0.1" }, io.Discard)
 	if err != nil || o.folder != "/must-gather" || o.timeout < time.Minute {
 		t.Errorf("the options are %+v: %v", o, err)
 	}
 }
 
-func TestEventsOfWhatIsGoneAreFound(t *testing.T) {
+func TestIsAbout(t *testing.T) {
 	names := map[string]bool{"team/web": true}
 	for event, want := range map[string]bool{
 		"{kind: Echo, namespace: team, name: web}":                                true,
@@ -142,7 +142,7 @@ func TestEventsOfWhatIsGoneAreFound(t *testing.T) {
 	}
 }
 
-func TestTheTokenOfAPersonIsNotSent(t *testing.T) {
+func TestToken_neverUsesPersonalToken(t *testing.T) {
 	for _, config := range []*rest.Config{{BearerToken: "of a person"}, {BearerToken: "of a person", BearerTokenFile: "/home/jane/token"}} {
 		g := &gatherer{config: config}
 		if token, err := g.token(t.Context()); token != "" || err == nil || !strings.Contains(err.Error(), "--metrics-account") {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image.
-func TestLogs(t *testing.T) {
+// TestReadLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image.
+func TestReadLogs(t *testing.T) {
 	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
 	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
 		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}}]}}`

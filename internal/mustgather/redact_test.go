@@ -49,8 +49,8 @@ func written(t *testing.T, r *redactor, o *object) string {
 	return string(text)
 }
 
-// TestEveryFieldOfAnEchoIsDecided fails for a new field in the spec until kept.yaml specifies whether must-gather writes the field.
-func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
+// TestNewRedactor_decidesEveryEchoField fails for a new field in the spec until kept.yaml specifies whether must-gather writes the field.
+func TestNewRedactor_decidesEveryEchoField(t *testing.T) {
 	spec := rules(t).kinds["Echo"].(map[string]any)["spec"]
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
 }
@@ -85,7 +85,7 @@ func decided(t *testing.T, path string, kind reflect.Type, rule any) {
 	}
 }
 
-func TestSecretsOfAnEchoAreWithheld(t *testing.T) {
+func TestRedactor_withholdsSecretsOfEcho(t *testing.T) {
 	got := written(t, rules(t), parsed(t, `
 apiVersion: example.com/v1
 kind: Echo
@@ -122,7 +122,7 @@ unknown: canary-4711
 	}
 }
 
-func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
+func TestRedactor_withholdsSecretsOfOtherKinds(t *testing.T) {
 	container := `{name: main, image: quay.io/x:v1, command: [canary-4711], args: [canary-4711], env: [{name: KEY, value: canary-4711}],
   livenessProbe: {httpGet: {path: /live, httpHeaders: [{name: Authorization, value: canary-4711}]}, exec: {command: [canary-4711]}},
   lifecycle: {preStop: {sleep: {seconds: 5}, exec: {command: [canary-4711]}}}}`
@@ -150,8 +150,8 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 	}
 }
 
-// TestEachSecretOfAnEchoIsLeftOutOfTexts checks strings that quote a field, such as errors.
-func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
+// TestRedactor_redactsEachEchoSecretInTexts checks strings that quote a field, such as errors.
+func TestRedactor_redactsEachEchoSecretInTexts(t *testing.T) {
 	for _, spec := range []string{
 		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,
 		`{response: {body: canary-4711}}`, `{response: {headers: [{name: X-Key, value: canary-4711}]}}`,
@@ -165,7 +165,7 @@ func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 	}
 }
 
-func TestTextsHaveNoSecrets(t *testing.T) {
+func TestRedactor_redactsLearnedSecretsInTexts(t *testing.T) {
 	r := rules(t)
 	r.learn(parsed(t, `{kind: Echo, spec: {args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}}`))
 	for text, want := range map[string]string{

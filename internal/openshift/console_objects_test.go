@@ -68,8 +68,8 @@ func TestConsoleObjects_withoutGatewayAPI(t *testing.T) {
 	g.Expect(with).To(HaveLen(len(without) + 1))
 }
 
-// TestEveryFileIsASample checks that every file is a sample, unless samples.go explains why it is not.
-func TestEveryFileIsASample(t *testing.T) {
+// TestConsoleObjects_offersSampleFiles checks that every file is a sample, unless samples.go explains why it is not.
+func TestConsoleObjects_offersSampleFiles(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/v1_*.yaml")
 	if err != nil || len(files) < 9 {
 		t.Fatalf("found %q, %v", files, err)
@@ -84,8 +84,9 @@ func TestEveryFileIsASample(t *testing.T) {
 	}
 }
 
-// TestTitlesNameWhatMustExist checks that the title of a sample names the Secret, Gateway, or host name that the sample requires.
-func TestTitlesNameWhatMustExist(t *testing.T) {
+// TestConsoleObjects_titlesNamePrerequisites checks that the title of a sample names the Secret, Gateway, or host name that the sample
+// requires.
+func TestConsoleObjects_titlesNamePrerequisites(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)
 		text, _ := spec["yaml"].(string)
@@ -104,9 +105,9 @@ func TestTitlesNameWhatMustExist(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers checks that image names include a registry and a fixed tag. A short name depends on the registries in a node's
-// configuration, and a tag that is not fixed can refer to another image later.
-func TestImagesOfOthers(t *testing.T) {
+// TestConsoleObjects_usesFullImageNames checks that image names include a registry and a fixed tag. A short name depends on the registries
+// in a node's configuration, and a tag that is not fixed can refer to another image later.
+func TestConsoleObjects_usesFullImageNames(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +134,8 @@ func TestImagesOfOthers(t *testing.T) {
 	}
 }
 
-// TestSnippetsFitIntoASpec checks that each snippet is a valid part of an Echo's spec and has no unknown fields.
-func TestSnippetsFitIntoASpec(t *testing.T) {
+// TestConsoleObjects_snippetsFitSpec checks that each snippet is a valid part of an Echo's spec and has no unknown fields.
+func TestConsoleObjects_snippetsFitSpec(t *testing.T) {
 	g := NewWithT(t)
 	snippets := 0
 	for name, o := range objectsByName(t) {
@@ -173,8 +174,8 @@ func TestDescribedBy(t *testing.T) {
 	}
 }
 
-// TestTheRoleNamesTheObjects checks that the operator may change only its own samples and quick starts.
-func TestTheRoleNamesTheObjects(t *testing.T) {
+// TestConsoleObjects_matchesRole checks that the operator may change only its own samples and quick starts.
+func TestConsoleObjects_matchesRole(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/openshift_role.yaml")
 	g.Expect(err).NotTo(HaveOccurred())

@@ -59,7 +59,7 @@ func TestServingCertificate(t *testing.T) {
 	}
 }
 
-func TestWithoutAFolderTheCertificateIsSelfSignedAndStays(t *testing.T) {
+func TestServingCertificate_selfSignedWithoutFolder(t *testing.T) {
 	served := NewServingCertificate("", funcr.New(func(_, line string) { t.Error(line) }, funcr.Options{}))
 	first, err := served.Get(nil)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -54,7 +54,7 @@ func TestFindTLSProfile(t *testing.T) {
 	}
 }
 
-func TestNamesOfAProfile(t *testing.T) {
+func TestTLSProfile_namesVersionAndCiphers(t *testing.T) {
 	g := NewWithT(t)
 	custom := func(version configv1.TLSProtocolVersion, ciphers ...string) configv1.TLSProfileSpec {
 		return configv1.TLSProfileSpec{MinTLSVersion: version, Ciphers: ciphers}
@@ -86,9 +86,9 @@ func TestNamesOfAProfile(t *testing.T) {
 	}
 }
 
-// TestAProfileWithoutCiphersThatGoHasIsNotOpen restricts an endpoint to a profile whose ciphers Go does not support. Without ciphers from
-// the profile, Go would offer its default ciphers.
-func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
+// TestTLSProfile_requiresTLS13WithoutKnownCiphers restricts an endpoint to a profile whose ciphers Go does not support. Without ciphers
+// from the profile, Go would offer its default ciphers.
+func TestTLSProfile_requiresTLS13WithoutKnownCiphers(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
 	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(
 		endpoint)

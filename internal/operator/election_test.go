@@ -135,7 +135,7 @@ func (m endedManager) Start(ctx context.Context) error {
 	return m.ends
 }
 
-func TestOperatorStart_releasesTheLease(t *testing.T) {
+func TestStart_releasesLeaseAfterOrderlyEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		manager  endedManager
 		released bool

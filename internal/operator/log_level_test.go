@@ -41,8 +41,9 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	return output.String()
 }
 
-// TestNoLevelWritesBodies checks that the highest allowed level is the last level at which client-go does not log the content of objects.
-func TestNoLevelWritesBodies(t *testing.T) {
+// TestLogLevel_neverLogsBodies checks that the highest allowed level is the last level at which client-go does not log the content of
+// objects.
+func TestLogLevel_neverLogsBodies(t *testing.T) {
 	g := NewWithT(t)
 	const canary = "canary-4711"
 	highest := zapcore.Level(-mostVerbose)

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
+func TestNewScheme_containsEveryUsedKind(t *testing.T) {
 	scheme, err := newScheme()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{},
@@ -61,7 +61,7 @@ func TestManagerOptions(t *testing.T) {
 	}
 }
 
-func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
+func TestMetricsOptions_authorizesClientsOverHTTP1(t *testing.T) {
 	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
 		t.Errorf("everyone can read the metrics: %+v", got)

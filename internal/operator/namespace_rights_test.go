@@ -35,7 +35,7 @@ func reviewer(t *testing.T, all func(authorizationv1.ResourceAttributes) (int, b
 	return &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-func TestMissingRightsAreNamed(t *testing.T) {
+func TestCheckNamespaces_reportsMissingRights(t *testing.T) {
 	cluster := reviewer(t, func(right authorizationv1.ResourceAttributes) (int, bool) {
 		watchesServices := right.Verb == "watch" && right.Resource == "services"
 		return http.StatusCreated, right.Namespace == "a" || right.Namespace == "b" && right.Group != "apps" && !watchesServices
@@ -48,7 +48,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 	NewWithT(t).Expect(got.in("b")).To(HavePrefix(want))
 }
 
-func TestNothingIsAskedIfAllNamespacesAreWatched(t *testing.T) {
+func TestCheckNamespaces_sendsNoReviewsForAllNamespaces(t *testing.T) {
 	cluster := reviewer(t, func(right authorizationv1.ResourceAttributes) (int, bool) {
 		t.Errorf("the operator asks for %+v", right)
 		return http.StatusCreated, false
@@ -58,7 +58,7 @@ func TestNothingIsAskedIfAllNamespacesAreWatched(t *testing.T) {
 	}
 }
 
-func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
+func TestCheckNamespaces_failsWithoutWatchableNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
 		code       int
 		namespaces []string
@@ -77,8 +77,8 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 	}
 }
 
-// TestTheRoleHasWhatIsAskedFor checks that the role that a RoleBinding grants is sufficient to watch a namespace.
-func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
+// TestCheckNamespaces_roleGrantsRequiredRights checks that the role that a RoleBinding grants is sufficient to watch a namespace.
+func TestCheckNamespaces_roleGrantsRequiredRights(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/role.yaml")
 	g.Expect(err).NotTo(HaveOccurred())

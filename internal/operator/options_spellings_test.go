@@ -84,8 +84,9 @@ func parseSpelling(flagName, variable, text string) (string, error) {
 		o.Log.Development, o.Log.NewEncoder != nil, stack, o.Log.TimeEncoder != nil), err
 }
 
-// TestSpellings checks that each unusual spelling of a setting's value is rejected or has the same meaning as the usual spelling.
-func TestSpellings(t *testing.T) {
+// TestAddFlags_rejectsOrAcceptsEachSpelling checks that each unusual spelling of a setting's value is rejected or has the same meaning as
+// the usual spelling.
+func TestAddFlags_rejectsOrAcceptsEachSpelling(t *testing.T) {
 	o, flags, variables := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError), map[string]string{}
 	o.AddFlags(flags, func(string) string { return "" })
 	for _, each := range o.settings() {

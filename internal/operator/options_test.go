@@ -30,7 +30,7 @@ func parse(arguments string, environment ...string) (Options, error) {
 
 const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
 
-func TestDefaults(t *testing.T) {
+func TestOptions_setsDefaults(t *testing.T) {
 	o, err := parse("", image)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" ||
@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestFlagsWinOverTheEnvironment(t *testing.T) {
+func TestOptions_flagsOverrideEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse("--watch-namespace=c --max-replicas=7 --echo-server-image=j", image, "WATCH_NAMESPACE=a,b", "MAX_REPLICAS=5")
 	if err != nil || !slices.Equal(o.Namespaces, []string{"c"}) || o.Policy.MaxReplicas != 7 || o.Images.EchoServer != "j" {
@@ -55,7 +55,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestInvalidSettingsAreNamed(t *testing.T) {
+func TestOptions_rejectsInvalidSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		arguments   string
 		environment []string
@@ -102,7 +102,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-func TestHelpNamesTheEnvironment(t *testing.T) {
+func TestAddFlags_namesVariablesInHelp(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })
 	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig",

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestRunEndsWithoutTheKindEcho(t *testing.T) {
+func TestRun_failsWithoutKindEcho(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -20,7 +20,7 @@ func TestRunEndsWithoutTheKindEcho(t *testing.T) {
 	g.Expect(Run(t.Context(), options)).To(MatchError(ContainSubstring("does not serve the kind Echo")))
 }
 
-func TestRunEndsWithoutACluster(t *testing.T) {
+func TestRun_failsWithoutCluster(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, []byte("{"), 0o600)).To(Succeed())

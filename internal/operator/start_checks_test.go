@@ -28,7 +28,7 @@ func useCluster(t *testing.T, host string) {
 	t.Setenv("KUBECONFIG", file)
 }
 
-func TestFindClusterTellsTheAPIServerWhoAsks(t *testing.T) {
+func TestFindCluster_setsUserAgent(t *testing.T) {
 	var agents, paths []string
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		agents, paths = append(agents, r.UserAgent()), append(paths, r.URL.Path)
@@ -47,7 +47,7 @@ func TestFindClusterTellsTheAPIServerWhoAsks(t *testing.T) {
 	NewWithT(t).Expect(cluster.Timeout).To(BeZero())
 }
 
-func TestFindClusterWithoutACluster(t *testing.T) {
+func TestFindCluster_failsWithoutCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	_, err := FindCluster(t.Context(), "v9", v1.GroupVersion)

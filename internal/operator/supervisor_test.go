@@ -60,7 +60,7 @@ func rights(missing missingRights) func(time.Duration) (missingRights, error) {
 	return func(time.Duration) (missingRights, error) { return missing, nil }
 }
 
-func TestWhenTheProcessEnds(t *testing.T) {
+func TestSupervisor(t *testing.T) {
 	noB := missingRights{"b": {"list pods"}}
 	ab := []string{"a", "b"}
 	given := func(after time.Duration) (missingRights, error) {
@@ -129,7 +129,7 @@ func (m waitingManager) Start(ctx context.Context) error {
 	return nil
 }
 
-func TestAStopDoesNotWaitForCaches(t *testing.T) {
+func TestStart_stopsWithoutWaitingForCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
@@ -151,7 +151,7 @@ func (failedManager) Start(ctx context.Context) error {
 	return errors.New("the lease is kept")
 }
 
-func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
+func TestStart_returnsErrorOfManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}

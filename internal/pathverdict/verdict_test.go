@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
+func TestDecode_readsEncodedVerdict(t *testing.T) {
 	want := Verdict{Facts: 3, Problem: "no response", Silent: SilentAll, Address: "a:80",
 		Failed: []Unmet{{Name: "client.address", Want: "replaced", Got: "kept"}}, Unfinished: DeadlinePassed}
 	got, err := Decode(string(want.Encode()))
@@ -17,7 +17,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	}
 }
 
-func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
+func TestEncode_omitsFailuresBeyondMaxSize(t *testing.T) {
 	v := Verdict{Facts: 64, Problem: strings.Repeat("<", MaxText)}
 	for i := range 64 { // the maximum number of expectations
 		v.Failed = append(v.Failed,
@@ -30,8 +30,8 @@ func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses decodes messages that pods other than a check's pod could write.
-func TestDecodeRefuses(t *testing.T) {
+// TestDecode_rejectsInvalidMessages decodes messages that pods other than a check's pod could write.
+func TestDecode_rejectsInvalidMessages(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                        "not a verdict in JSON",
 		"panic: out of memory":    "not a verdict in JSON",

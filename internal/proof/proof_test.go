@@ -7,7 +7,7 @@ import (
 
 const nonce = "0123456789abcdef"
 
-func TestProof(t *testing.T) {
+func TestVerify(t *testing.T) {
 	web, other, none := Echo{"shop", "web"}, Echo{"shop", "other"}, Echo{}
 	for name, c := range map[string]struct {
 		asks, responds, expects Echo
@@ -29,7 +29,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-func TestValuesThatProveNothing(t *testing.T) {
+func TestVerify_rejectsInvalidProofs(t *testing.T) {
 	web := Echo{"shop", "web"}
 	_, proof, _ := web.Respond(web.Ask(nonce))
 	_, others, _ := web.Respond(web.Ask("fedcba9876543210"))
@@ -44,7 +44,7 @@ func TestValuesThatProveNothing(t *testing.T) {
 	}
 }
 
-func TestNonces(t *testing.T) {
+func TestRespond_acceptsOnlyValidNonces(t *testing.T) {
 	for value, want := range map[string]bool{
 		nonce: true, strings.Repeat("a", maxNonce): true, strings.Repeat("a", maxNonce+1): false, nonce[1:]: false, "": false,
 		strings.ToUpper(nonce): false, nonce + "\n": false, nonce + ",": false, nonce + ".": true, nonce + "." + strings.Repeat("x", 1000): true,

@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
+func TestIsReady(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     metav1.ConditionStatus
 		generation int64
@@ -42,8 +42,8 @@ func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
 	}
 }
 
-// TestRemoveGoesOn checks that remove continues if it cannot delete one of the Echoes or if the test was canceled.
-func TestRemoveGoesOn(t *testing.T) {
+// TestRemove_continuesAfterErrors checks that remove continues if it cannot delete one of the Echoes or if the test was canceled.
+func TestRemove_continuesAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}
 		other := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "other"}}
@@ -64,7 +64,7 @@ func TestRemoveGoesOn(t *testing.T) {
 	})
 }
 
-func TestPodsOfTheOperator(t *testing.T) {
+func TestOperator_returnsItsPods(t *testing.T) {
 	b := ownBundle(t)
 	pod, other := operatorPod(b), operatorPod(b)
 	other.Name, other.Labels = "another", map[string]string{"app": "another"}
@@ -81,8 +81,8 @@ func TestPodsOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFailEndATest checks that a test does not pass if its requests fail, and that it leaves no Echo behind.
-func TestRequestsThatFailEndATest(t *testing.T) {
+// TestRun_returnsRequestErrors checks that a test does not pass if its requests fail, and that it leaves no Echo behind.
+func TestRun_returnsRequestErrors(t *testing.T) {
 	for request, tests := range map[string]string{
 		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",
 	} {
@@ -98,8 +98,8 @@ func TestRequestsThatFailEndATest(t *testing.T) {
 	}
 }
 
-// TestAccessFile checks that access.yaml grants exactly the permissions that the tests use.
-func TestAccessFile(t *testing.T) {
+// TestCluster_accessFileIsExact checks that access.yaml grants exactly the permissions that the tests use.
+func TestCluster_accessFileIsExact(t *testing.T) {
 	text, err := os.ReadFile("access.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -60,9 +60,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestExamplesAreMadeStrictly checks that unknown fields are rejected, and that examples are created in the namespace to which the test may
-// write.
-func TestExamplesAreMadeStrictly(t *testing.T) {
+// TestExamples_createsWithStrictValidation checks that unknown fields are rejected, and that examples are created in the namespace to which
+// the test may write.
+func TestExamples_createsWithStrictValidation(t *testing.T) {
 	w := newWorld(t)
 	if problems, err := w.examples(t.Context(), withExamples(t, twoExamples)); err != nil || len(problems) > 0 {
 		t.Fatalf("the problems are %q, %v", problems, err)

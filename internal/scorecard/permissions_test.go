@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-func TestReviewAsksForOnePermission(t *testing.T) {
+func TestReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		namespace string
 		asked     bundle.Permission
@@ -76,10 +76,10 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestLeasesOfTheBundle checks that the bundle's permissions for leases cover only the operator's own lease. If the operator watches all
-// namespaces, OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and the control
-// plane.
-func TestLeasesOfTheBundle(t *testing.T) {
+// TestBundle_permitsOnlyOwnLease checks that the bundle's permissions for leases cover only the operator's own lease. If the operator
+// watches all namespaces, OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and
+// the control plane.
+func TestBundle_permitsOnlyOwnLease(t *testing.T) {
 	var leases []string
 	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {
 		if p.Group == "coordination.k8s.io" {
@@ -94,7 +94,7 @@ func TestLeasesOfTheBundle(t *testing.T) {
 	}
 }
 
-func TestNoDangerousPermissionIsListed(t *testing.T) {
+func TestDangerous_isAbsentFromBundle(t *testing.T) {
 	install := ownBundle(t).CSV.Spec.Install.Spec
 	all := bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules))
 	for _, p := range bundle.Listed(dangerous()) {

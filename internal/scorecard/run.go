@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/descriptors"
 )
 
-// Status is the output that scorecard parses. Its name in scorecard's API is TestStatus.
+// Status is the output that scorecard parses. Its name in scorecard's API is TestEvaluate.
 type Status struct {
 	Results []Result `json:"results"`
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestUnknownTestsAreTold checks that the error for an unknown test name, such as a typo in a scorecard configuration, lists the known
+// TestRun_rejectsUnknownTests checks that the error for an unknown test name, such as a typo in a scorecard configuration, lists the known
 // tests.
-func TestUnknownTestsAreTold(t *testing.T) {
+func TestRun_rejectsUnknownTests(t *testing.T) {
 	for _, name := range []string{"", "Examples", "example"} {
 		problems, err := newWorld(t).run(t.Context(), name, ownBundle(t))
 		if err == nil || len(problems) > 0 {
@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestResults(t *testing.T) {
+func TestResultOf(t *testing.T) {
 	for want, r := range map[string]Result{
 		`{"name":"a","state":"pass","log":"went well"}`:            resultOf("a", nil, nil, "went well"),
 		`{"name":"a","state":"fail","errors":["x"]}`:               resultOf("a", []string{"x"}, nil, ""),

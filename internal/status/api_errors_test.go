@@ -64,7 +64,7 @@ func coded(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }
 
-func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
+func TestEvaluate_silentFailureKeepsStatus(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
 	unchanged := Report{Status: echo.Status, Silent: true}

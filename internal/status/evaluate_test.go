@@ -160,7 +160,7 @@ func leftAloneCases() map[string]statusCase {
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
 		for name, c := range cases {
 			t.Run(name, c.run)
@@ -183,7 +183,7 @@ func (c statusCase) run(t *testing.T) {
 	}
 }
 
-func TestStatusSaysTheSameOfTheSame(t *testing.T) {
+func TestEvaluate_keepsUnchangedConditions(t *testing.T) {
 	now := time.Now()
 	seen := Observation{Deployment: seenDeployment(done, 2, 2, 1)}
 	echo := support.Echo("ns", "x")
@@ -194,7 +194,7 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 	}
 }
 
-func TestStatusCounts(t *testing.T) {
+func TestEvaluate_countsPods(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
@@ -209,7 +209,7 @@ func TestStatusCounts(t *testing.T) {
 	g.Expect(got).To(BeComparableTo(want))
 }
 
-func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
+func TestEvaluate_pollsUnwatchedObjects(t *testing.T) {
 	overLimit := Classify(&children.InvalidSpecError{Message: "too many"})
 	for _, c := range []struct {
 		paused, unwatched bool
@@ -232,7 +232,7 @@ func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
+func TestEvaluate_resetsCountsWithoutDeployment(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Paused = true
@@ -248,7 +248,7 @@ func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
 	}
 }
 
-func TestStatusTellsTheCauseInWords(t *testing.T) {
+func TestEvaluate_explainsCause(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x")
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1),
@@ -263,8 +263,8 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
-// TestURLsAreThoseOfWhatIsApplied checks that the URLs in the status never come from an unapplied spec.
-func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
+// TestEvaluate_urlsOfAppliedSpec checks that the URLs in the status never come from an unapplied spec.
+func TestEvaluate_urlsOfAppliedSpec(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}
 	seen := Observation{Service: service, Deployment: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}}

@@ -94,7 +94,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-func TestACompanionWithoutItsServiceAccount(t *testing.T) {
+func TestCompanionNotCreated_advisesOnServiceAccount(t *testing.T) {
 	for words, advice := range map[string]string{
 		`error looking up service account ns/mesh: serviceaccount "mesh" not found`:       adviceOnServiceAccount,
 		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask a cluster administrator.",
@@ -106,7 +106,7 @@ func TestACompanionWithoutItsServiceAccount(t *testing.T) {
 	}
 }
 
-func TestNotesFitIntoEvents(t *testing.T) {
+func TestEventNote_fitsIntoEvent(t *testing.T) {
 	got := Transition{Note: strings.Repeat("é", 1000)}.EventNote()
 	if len(got) > maxNote || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
 		t.Errorf("the note has %d bytes: %q", len(got), got)

@@ -117,8 +117,8 @@ func (g generator) reconcile(echo *v1.Echo, now time.Time) (Report, Observation,
 	return Evaluate(echo, seen, Classify(err), now), seen, err
 }
 
-// TestEveryStatusIsValid follows one Echo through generated reconciles, and checks the properties that every status must have.
-func TestEveryStatusIsValid(t *testing.T) {
+// TestEvaluate_writesValidStatus follows one Echo through generated reconciles, and checks the properties that every status must have.
+func TestEvaluate_writesValidStatus(t *testing.T) {
 	g, now := newGenerator(), clock
 	phases := []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed}
 	echo := g.echo()

@@ -22,7 +22,7 @@ func node(unschedulable bool, conditions ...corev1.NodeCondition) *corev1.Node {
 		Status: corev1.NodeStatus{Conditions: conditions}}
 }
 
-func TestProblemsOfANode(t *testing.T) {
+func TestProblemsOf(t *testing.T) {
 	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus) corev1.NodeCondition {
 		return corev1.NodeCondition{Type: kind, Status: status}
 	}
@@ -83,7 +83,7 @@ func TestPodsByNode(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo(map[string]int{"a": 2}))
 }
 
-func TestNodeProblemsOfAStatus(t *testing.T) {
+func TestNodeProblems_isBounded(t *testing.T) {
 	nodes := map[string]Node{"well": {1, nil}}
 	for i := range maxNodes + 10 {
 		nodes[fmt.Sprintf("n-%03d", i)] = Node{1, ProblemsOf(nil)}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestSeeKeepsTheLatestDeployment(t *testing.T) {
+func TestRecord_keepsLatestDeployment(t *testing.T) {
 	g := NewWithT(t)
 	seen, older, newer := Observation{}, &appsv1.Deployment{}, &appsv1.Deployment{}
 	seen.Record(&corev1.Service{})

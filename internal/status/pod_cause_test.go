@@ -16,9 +16,9 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestACertificateThatIsMissing checks that the Echo is not degraded after the first crash, because the Secret may still be created. From
+// TestPodCause_missingCertificate checks that the Echo is not degraded after the first crash, because the Secret may still be created. From
 // the second crash on, the Echo is degraded, even between restarts.
-func TestACertificateThatIsMissing(t *testing.T) {
+func TestPodCause_missingCertificate(t *testing.T) {
 	const (
 		line = `echo-server: Secret \"certificate\" has no key tls.crt`
 		said = `{exitCode: 1, message: "` + line + `"}`

@@ -80,7 +80,7 @@ func TestPodStates(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
-func TestPodStatesAreBounded(t *testing.T) {
+func TestPodStates_isBounded(t *testing.T) {
 	var pods []corev1.Pod
 	for i := range 60 {
 		pods = append(pods, podWith(t, fmt.Sprintf("p%02d", i), `{}`))
@@ -112,7 +112,7 @@ func TestPodDiffers(t *testing.T) {
 	}
 }
 
-func TestSortPodsPutsTheNewestFirst(t *testing.T) {
+func TestSortPods_newestFirst(t *testing.T) {
 	pod := func(name string, seconds int64) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)}}
 	}

@@ -120,8 +120,9 @@ func remedyOtherCases() map[string]troubled {
 	}
 }
 
-// TestEveryReasonHasARemedy checks that the message for each cause that requires action says what to do, and has at most 300 bytes.
-func TestEveryReasonHasARemedy(t *testing.T) {
+// TestEvaluate_advisesForEveryReason checks that the message for each cause that requires action says what to do, and has at most 300
+// bytes.
+func TestEvaluate_advisesForEveryReason(t *testing.T) {
 	covered := map[string]bool{}
 	for _, cases := range []map[string]troubled{remedyPodCases(t), remedyOtherCases()} {
 		for name, c := range cases {

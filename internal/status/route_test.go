@@ -30,7 +30,7 @@ func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRou
 	return route
 }
 
-func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
+func TestRouteCause(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	there := routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
 	accepted := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue}
@@ -107,8 +107,8 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 	}
 }
 
-// TestTheURLStaysWhileTheAPIIsNotKnown checks that an unresponsive API server is not mistaken for an API server without Gateway API.
-func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
+// TestEvaluate_keepsURLWhileGatewaysUnknown checks that an unresponsive API server is not mistaken for an API server without Gateway API.
+func TestEvaluate_keepsURLWhileGatewaysUnknown(t *testing.T) {
 	for unknown, want := range map[bool]string{true: "http://a.example.com", false: ""} {
 		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), Service: &corev1.Service{}, GatewaysUnknown: unknown,
@@ -117,8 +117,8 @@ func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestAChangedRouteIsGivenTime checks that a Gateway to which a route was just added is not reported as silent.
-func TestAChangedRouteIsGivenTime(t *testing.T) {
+// TestRouteCause_waitsAfterRouteChange checks that a Gateway to which a route was just added is not reported as silent.
+func TestRouteCause_waitsAfterRouteChange(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	old, changed := routeWith(now), routeWith(now)
 	applied := metav1.NewTime(now.Add(-10 * time.Second))
@@ -135,7 +135,7 @@ func TestAChangedRouteIsGivenTime(t *testing.T) {
 	}
 }
 
-func TestEventsOfRoutes(t *testing.T) {
+func TestRouteTransition(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo, there := support.Echo("ns", "x", behindGateway), routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
 	refused := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NoMatchingParent", Message: "no"})

@@ -41,9 +41,9 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestStatusesAreStored compares the Echoes from the cases of TestStatus, as well as deleted Echoes, with a file in testdata. Tests in
-// other modules read this file. UPDATE=1 rewrites the file.
-func TestStatusesAreStored(t *testing.T) {
+// TestEvaluate_matchesStoredEchoes compares the Echoes from the cases of TestEvaluate, as well as deleted Echoes, with a file in testdata.
+// Tests in other modules read this file. UPDATE=1 rewrites the file.
+func TestEvaluate_matchesStoredEchoes(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
 	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
@@ -57,7 +57,7 @@ func TestStatusesAreStored(t *testing.T) {
 		lines = append(lines, stored(t, name, echo))
 	}
 	slices.Sort(lines)
-	got := "# Written by TestStatusesAreStored with UPDATE=1.\n" + strings.Join(lines, "")
+	got := "# Written by TestEvaluate_matchesStoredEchoes with UPDATE=1.\n" + strings.Join(lines, "")
 	const file = "testdata/echoes.yaml"
 	if os.Getenv("UPDATE") != "" {
 		g.Expect(os.WriteFile(file, []byte(got), 0o600)).To(Succeed())

@@ -50,7 +50,7 @@ func saying(report Report) said {
 // noPods is the message of an Echo that is scaled to zero.
 const noPods = "No pods are requested and none are running."
 
-func TestWhatTheConditionsSay(t *testing.T) {
+func TestEvaluate_explainsConditions(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
 	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change has not been fully applied."
@@ -120,8 +120,8 @@ func TestWhatTheConditionsSay(t *testing.T) {
 
 func testConfig() children.Config { return children.Config{Images: children.Images{EchoServer: "i"}} }
 
-// TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is in progress.
-func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
+// TestPodsVerdict_keepsProgressDespiteCause checks that a cause does not hide whether a change is in progress.
+func TestPodsVerdict_keepsProgressDespiteCause(t *testing.T) {
 	g := NewWithT(t)
 	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
 	because := func(c cause) verdict { return podsVerdict(rolling, causes{pods: c}) }
@@ -138,9 +138,9 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
-// TestAPausedEchoIsMeasuredByItsDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
+// TestPausedVerdict_usesReplicasOfDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
 // unchanged Deployment are ready.
-func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
+func TestPausedVerdict_usesReplicasOfDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, deployed int32
 		ready            metav1.ConditionStatus
@@ -154,7 +154,7 @@ func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	}
 }
 
-func TestADeletionThatFailsSaysSo(t *testing.T) {
+func TestEvaluateDeletion_reportsFailure(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
@@ -171,7 +171,7 @@ func TestADeletionThatFailsSaysSo(t *testing.T) {
 		deleting + " " + draining, draining, "", ""}))
 }
 
-func TestDeletionIsTheLastWord(t *testing.T) {
+func TestEvaluateDeletion(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for name, before := range map[string]v1.EchoStatus{
 		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil,

@@ -43,7 +43,7 @@ func wanted(path string) authorizer.AttributesRecord {
 	return authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "jane"}, Verb: "get", Path: path}
 }
 
-func TestAccessIsOnlyWhatTheAPIServerAllows(t *testing.T) {
+func TestAccessReviews_deniesUnlessAllowed(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		status authorizationv1.SubjectAccessReviewStatus
@@ -61,7 +61,7 @@ func TestAccessIsOnlyWhatTheAPIServerAllows(t *testing.T) {
 	}
 }
 
-func TestAReviewOfAccessSaysWhoWantsWhat(t *testing.T) {
+func TestQuestionOf(t *testing.T) {
 	j := &judge{}
 	who := &user.DefaultInfo{Name: "jane", UID: "u", Groups: []string{"g"}, Extra: map[string][]string{"scopes": {"a"}}}
 	reviews := newAccessReviews(j)
@@ -81,7 +81,7 @@ func TestAReviewOfAccessSaysWhoWantsWhat(t *testing.T) {
 	NewWithT(t).Expect(j.asked).To(BeComparableTo([]authorizationv1.SubjectAccessReviewSpec{path, resource}))
 }
 
-func TestAnAnswerIsKeptForATime(t *testing.T) {
+func TestAccessReviews_cachesForTTL(t *testing.T) {
 	for name, c := range map[string]struct {
 		allowed bool
 		path    string
@@ -111,7 +111,7 @@ func TestAnAnswerIsKeptForATime(t *testing.T) {
 	}
 }
 
-func TestAReviewOfAccessIsRetriedWhileThatCanHelp(t *testing.T) {
+func TestRetryReview(t *testing.T) {
 	busy := apierrors.NewTooManyRequests("busy", 1)
 	broken := apierrors.NewInternalError(errors.New("etcd"))
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "subjectaccessreviews"}, "", errors.New("no"))
@@ -135,7 +135,7 @@ func TestAReviewOfAccessIsRetriedWhileThatCanHelp(t *testing.T) {
 	}
 }
 
-func TestAClientThatHasGoneIsAllowedNothing(t *testing.T) {
+func TestAccessReviews_deniesDisconnectedClient(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	reviews := newAccessReviews(&judge{fails: []error{context.Canceled}, status: authorizationv1.SubjectAccessReviewStatus{Allowed: true}})

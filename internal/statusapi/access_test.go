@@ -35,7 +35,7 @@ func message(t *testing.T, out *httptest.ResponseRecorder) string {
 	return body["error"]
 }
 
-func TestAccess(t *testing.T) {
+func TestAuthorizedHandler(t *testing.T) {
 	type decide = func(authorizer.Attributes) (authorizer.Decision, string, error)
 	allow := func(authorizer.Attributes) (authorizer.Decision, string, error) {
 		return authorizer.DecisionAllow, "", nil
@@ -164,7 +164,7 @@ func asJSON(url string) *rest.Config {
 	return &rest.Config{Host: url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-func TestAccessFilterAsksTheAPIServer(t *testing.T) {
+func TestAccessFilter(t *testing.T) {
 	g := NewWithT(t)
 	reviewer := &reviews{}
 	server := httptest.NewServer(reviewer)
@@ -199,7 +199,7 @@ func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 	g.Expect(reviewer.seen).To(HaveExactElements(want))
 }
 
-func TestAccessFilterRefusesAConfigurationThatCannotBeUsed(t *testing.T) {
+func TestAccessFilter_rejectsUnusableConfig(t *testing.T) {
 	_, err := AccessFilter(&rest.Config{Host: "http://a b"}, http.DefaultClient)
 	NewWithT(t).Expect(err).To(MatchError(HavePrefix("setting up authentication: ")))
 }

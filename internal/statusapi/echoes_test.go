@@ -118,7 +118,7 @@ func TestGetEcho(t *testing.T) {
 	}
 }
 
-func TestEventsOfAnEchoAreShownUntilItsNameIsTakenByAnother(t *testing.T) {
+func TestGetEcho_hidesEventsOfReplacedEcho(t *testing.T) {
 	g := NewWithT(t)
 	s := threeEchoes()
 	server := newServer(true, s)
@@ -131,7 +131,7 @@ func TestEventsOfAnEchoAreShownUntilItsNameIsTakenByAnother(t *testing.T) {
 	}
 }
 
-func TestReadsThatFail(t *testing.T) {
+func TestServer_reportsFailedReads(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct{ url, kind, want string }{
 		"the Echoes":             {"/echoes", "EchoList", "refused"},

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
+func TestOnLeader(t *testing.T) {
 	noElection := func(s *Server) { s.Lease = client.ObjectKey{} }
 	for name, c := range map[string]struct {
 		leads  bool
@@ -57,7 +57,7 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 	}
 }
 
-func TestDiagnosticsFailIfTheLeaderCannotBeDetermined(t *testing.T) {
+func TestDiagnose_failsIfLeaderUnknown(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(false, &store{fail: map[string]error{"Lease": errors.New("refused")}})
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
@@ -65,7 +65,7 @@ func TestDiagnosticsFailIfTheLeaderCannotBeDetermined(t *testing.T) {
 	g.Expect(message(t, out)).To(ContainSubstring("reading the lease: refused"))
 }
 
-func TestPodOfALeaseHolder(t *testing.T) {
+func TestPodOf(t *testing.T) {
 	for holder, want := range map[string]string{
 		"echo-operator-controller-manager-6d5f-abcde_8a3f0c1e-0b6a-4f4e-9b0a-0e3c5a1d2b3c": "echo-operator-controller-manager-6d5f-abcde",
 		"laptop":    "laptop",

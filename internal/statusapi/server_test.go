@@ -96,7 +96,7 @@ func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
 	return server
 }
 
-func TestRoutes(t *testing.T) {
+func TestServer_servesOnlyKnownRoutes(t *testing.T) {
 	handler := newServer(true, &store{}).handler()
 	for name, c := range map[string]struct {
 		method, url string
@@ -117,7 +117,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
+func TestWriteJSON_indentsAndPreventsCaching(t *testing.T) {
 	out := request(t, newServer(true, &store{}).handler(), http.MethodGet, "/echoes")
 	header := out.Header()
 	if header.Get("Content-Type") != "application/json" || header.Get("Cache-Control") != "no-store" ||
@@ -126,7 +126,7 @@ func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
 	}
 }
 
-func TestDiagnosticsOfTheLeader(t *testing.T) {
+func TestDiagnose_leader(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
 	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
@@ -139,7 +139,7 @@ func TestDiagnosticsOfTheLeader(t *testing.T) {
 	g.Expect(got).To(BeComparableTo(want))
 }
 
-func TestDiagnosticsOfAnotherReplica(t *testing.T) {
+func TestDiagnose_otherReplica(t *testing.T) {
 	server := newServer(false, &store{holder: "manager-0_uuid"})
 	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // when it was the leader
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")

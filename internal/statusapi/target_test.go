@@ -44,7 +44,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-func TestInvalidTargets(t *testing.T) {
+func TestTarget_rejectsInvalidNamespace(t *testing.T) {
 	for namespace, want := range map[string]bool{"": true, "a-1": true, "A": false, "a/b": false, "..": false} {
 		if err := (target{namespace: namespace}).check(); (err == nil) != want {
 			t.Errorf("%q: %v", namespace, err)

@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
+func TestTokenCache_keepsAcceptedTokenForTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		api := &reviewer{}
@@ -35,7 +35,7 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 	})
 }
 
-func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
+func TestTokenCache_sharesConcurrentReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		api := &reviewer{respond: make(chan struct{})}

@@ -62,7 +62,7 @@ func flood(t *testing.T, tokens *tokenReviews, round string) int {
 	return refused
 }
 
-func TestReviewsOfMadeUpTokensAreBounded(t *testing.T) {
+func TestTokenReviews_limitsReviewsOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &reviewer{}
 		tokens := newTokenReviews(api)
@@ -76,7 +76,7 @@ func TestReviewsOfMadeUpTokensAreBounded(t *testing.T) {
 	})
 }
 
-func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
+func TestTokenReviews_reviewsKnownTokenDuringFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &reviewer{}
 		tokens := newTokenReviews(api)
@@ -108,7 +108,7 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 	})
 }
 
-func TestReviewsAtOnceAreBounded(t *testing.T) {
+func TestTokenReviews_limitsConcurrentReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &reviewer{respond: make(chan struct{})}
 		tokens := newTokenReviews(api)
@@ -131,7 +131,7 @@ func TestReviewsAtOnceAreBounded(t *testing.T) {
 	})
 }
 
-func TestAReviewThatFailsIsNoRejection(t *testing.T) {
+func TestTokenReviews_reportsFailedReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ok, err := newTokenReviews(&reviewer{}).AuthenticateToken(t.Context(), "down")
 		if ok || err == nil || err.Error() != "reviewing a token: no connection" {
@@ -140,9 +140,9 @@ func TestAReviewThatFailsIsNoRejection(t *testing.T) {
 	})
 }
 
-// TestAFloodOfMadeUpTokens sends made-up tokens to the endpoint, and checks that the reviews and the log lines stay within their rate
-// limits.
-func TestAFloodOfMadeUpTokens(t *testing.T) {
+// TestAccessFilter_limitsReviewsDuringFlood sends made-up tokens to the endpoint, and checks that the reviews and the log lines stay within
+// their rate limits.
+func TestAccessFilter_limitsReviewsDuringFlood(t *testing.T) {
 	api := &reviews{}
 	server := httptest.NewServer(api)
 	defer server.Close()
@@ -189,7 +189,7 @@ func TestAFloodOfMadeUpTokens(t *testing.T) {
 	}
 }
 
-func TestALineSaysHowManyWereLeftOut(t *testing.T) {
+func TestSampledLog_countsDroppedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
 		sampled := &sampledLog{log: funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})}

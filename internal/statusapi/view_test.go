@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestViewShowsNothingSecret(t *testing.T) {
+func TestViewOf_omitsSecrets(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Annotations = map[string]string{"note": "hush"}
@@ -36,7 +36,7 @@ func TestViewShowsNothingSecret(t *testing.T) {
 	g.Expect(string(text)).To(ContainSubstring(`"nodes":[],"events":[]`), "an empty list is missing")
 }
 
-func TestViewOfSmallSpecs(t *testing.T) {
+func TestSpecViewOf_omitsDisabledIngress(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Ingress = &v1.EchoIngress{Host: "off.example.com"}
 		e.Spec.Paused = true
@@ -44,7 +44,7 @@ func TestViewOfSmallSpecs(t *testing.T) {
 	NewWithT(t).Expect(specViewOf(&echo.Spec)).To(BeComparableTo(specView{Replicas: 2, Port: 8080, Service: "ClusterIP", Paused: true}))
 }
 
-func TestPodsByNode(t *testing.T) {
+func TestViewOf_groupsPodsByNode(t *testing.T) {
 	g := NewWithT(t)
 	pods := []status.PodSummary{{Name: "c", Node: "n2", State: "Ready"}, {Name: "b", Node: "n1", State: "Failed"},
 		{Name: "a", State: "Pending"}, {Name: "a-echo", Node: "n1", State: "Ready", Companion: true}}

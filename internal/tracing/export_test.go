@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/collector"
 )
 
-// TestRequestsAreSentAsConfigured checks that the exporter reads its settings from the environment.
-func TestRequestsAreSentAsConfigured(t *testing.T) {
+// TestNew_readsExporterSettings checks that the exporter reads its settings from the environment.
+func TestNew_readsExporterSettings(t *testing.T) {
 	g := NewWithT(t)
 	c := collector.New(nil)
 	c.StartTLS()
@@ -42,8 +42,8 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	}
 }
 
-// TestProblemsAreLogged checks that the log contains the errors that the libraries cannot return, but no secrets.
-func TestProblemsAreLogged(t *testing.T) {
+// TestReportTo_logsErrorsWithoutSecrets checks that the log contains the errors that the libraries cannot return, but no secrets.
+func TestReportTo_logsErrorsWithoutSecrets(t *testing.T) {
 	g := NewWithT(t)
 	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
@@ -58,7 +58,7 @@ func TestProblemsAreLogged(t *testing.T) {
 	g.Expect(all).NotTo(ContainSubstring("canary"))
 }
 
-func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
+func TestClose_sendsSpansUntilTimeout(t *testing.T) {
 	end := make(chan struct{})
 	defer close(end)
 	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })

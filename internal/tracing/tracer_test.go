@@ -108,7 +108,7 @@ func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	}
 }
 
-func TestResultsArePassedOn(t *testing.T) {
+func TestReconciler_returnsAndRecordsResult(t *testing.T) {
 	g := NewWithT(t)
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
@@ -127,9 +127,9 @@ func TestResultsArePassedOn(t *testing.T) {
 	}
 }
 
-// TestWhatTheEnvironmentSaysOfTheProcess checks that the environment takes precedence over the program's own attributes, and that an
+// TestDescribe_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an
 // invalid attribute causes an error.
-func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
+func TestDescribe_prefersEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -150,7 +150,7 @@ func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 	g.Expect(describe("v1.2.3")).Error().To(HaveOccurred(), "an attribute without a value is not an error")
 }
 
-func TestSampling(t *testing.T) {
+func TestNew_respectsSampler(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
@@ -188,7 +188,7 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneWithoutACollector(t *testing.T) {
+func TestTracer_disabledDoesNothing(t *testing.T) {
 	before, next := runtime.NumGoroutine(), &noReconcile{}
 	tracer, err := New(false, "v1", logr.Discard())
 	if err != nil || tracer != (Tracer{}) || runtime.NumGoroutine() > before {

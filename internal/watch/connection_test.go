@@ -28,7 +28,7 @@ func (a *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{Body: http.NoBody}, nil
 }
 
-func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
+func TestConnection_reportsErrorOnceUntilResponse(t *testing.T) {
 	refused, broken := errors.New("refused"), errors.New("broken")
 	reset := func(port int) error {
 		return &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: syscall.ECONNRESET}
@@ -46,7 +46,7 @@ func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
 	NewWithT(t).Expect(reported).To(BeComparableTo(want))
 }
 
-func TestConnectionSaysNothingOfItsOwnEnd(t *testing.T) {
+func TestConnection_ignoresOwnCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ask(t, ctx, newConnection(&responses{context.Canceled}, func(err error) { t.Error(err) }))

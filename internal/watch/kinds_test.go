@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestSummary(t *testing.T) {
+func TestKind_summarizesObjects(t *testing.T) {
 	for name, c := range map[string]struct{ kind, object, want string }{
 		"a pod that waits for a node": {"pods", `{status: {phase: Pending}}`, "Pending"},
 		"a pod on its node":           {"pods", `{spec: {nodeName: node-1}, status: {phase: Running}}`, "Running on node-1"},

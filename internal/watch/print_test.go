@@ -73,7 +73,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-func TestPrintTellsWhenNobodyReads(t *testing.T) {
+func TestPrint_reportsFailedWrite(t *testing.T) {
 	p := testPrinter(t, broken{}, io.Discard)
 	var told error
 	p.failed = func(err error) { told = err }

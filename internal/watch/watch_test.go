@@ -71,7 +71,7 @@ func podServer(out http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
+func TestRun_printsUntilInterrupted(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewServer(http.HandlerFunc(podServer))
 	defer server.Close()
@@ -91,7 +91,7 @@ func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
 	g.Expect(<-ended).To(Succeed(), "an interruption is not a failure")
 }
 
-func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
+func TestRun_endsOnFailedWrite(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(podServer))
 	defer server.Close()
 	err := Run(t.Context(), &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, broken{},
@@ -99,7 +99,7 @@ func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(io.ErrClosedPipe))
 }
 
-func TestRunNeedsAConfigurationThatCanBeUsed(t *testing.T) {
+func TestRun_rejectsUnusableConfig(t *testing.T) {
 	err := Run(t.Context(), &rest.Config{Host: "http://a b"}, Options{kind: kinds()[0]}, io.Discard, io.Discard)
 	NewWithT(t).Expect(err).To(MatchError(HavePrefix("the cluster configuration cannot be used: ")))
 }

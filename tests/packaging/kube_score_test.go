@@ -16,8 +16,8 @@ import (
 
 const noNetworkPolicy = "The pod does not have a matching NetworkPolicy"
 
-// TestKubeScore compares kube-score's findings on the manifests and on an Echo's objects with the findings that docs/explanation/security.md
-// answers. Each finding must have an answer, and each answer a finding.
+// TestKubeScore compares kube-score's findings on the manifests and on an Echo's objects with the findings that
+// docs/explanation/security.md answers. Each finding must have an answer, and each answer a finding.
 func TestKubeScore(t *testing.T) {
 	if os.Getenv("KUBE_SCORE") == "" {
 		t.Skip("make kube-score builds the program")

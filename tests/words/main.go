@@ -1,5 +1,6 @@
-// Words checks the vocabulary of docs and comments. It fails if a text contains a term that the project has replaced, or if 1,000 words
-// contain more markers of translated English than limits.json allows. Limits may only be lowered.
+// Words checks the vocabulary of docs and comments. It fails if a text contains a term that the project has replaced, if 1,000 words
+// contain more markers of translated English than limits.json allows, or if the name of a test does not start with a name in the code.
+// Limits may only be lowered.
 //
 // usage: go run ./tests/words [-draw]
 //
@@ -50,10 +51,16 @@ func check(ctx context.Context, out io.Writer, root string) error {
 		return fmt.Errorf("limits.json: %w", err)
 	}
 	found := map[group]counts{}
+	var names testNames
 	var problems []error
 	err := eachText(ctx, root, func(file, content string) error {
 		if file != "CHANGELOG.md" {
 			problems = append(problems, replaced(file, content, replacedNames())...)
+		}
+		if strings.HasSuffix(file, ".go") {
+			if err := names.add(file, content); err != nil {
+				return err
+			}
 		}
 		kind, read := groupOf(file)
 		if !read {
@@ -75,7 +82,7 @@ func check(ctx context.Context, out io.Writer, root string) error {
 			problems = append(problems, fmt.Errorf("%s: reword some of: %s", kind, strings.Join(markers(), ", ")))
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, names.problems()...)...)
 }
 
 // replaced returns an error for each occurrence of a replaced term in the text of a file.

@@ -109,7 +109,7 @@ func TestExpectations_waitEnds(t *testing.T) {
 	}
 }
 
-func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
+func TestExpectations_ignoresWritesForFormerEcho(t *testing.T) {
 	p := newReconciles()
 	p.begins(0)
 	p.gone(p.key, version("2").UID) // the event arrives before the response to the write
@@ -120,7 +120,7 @@ func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestOwnWrites_clear(t *testing.T) {
+func TestExpectations_clearKeepsHeldEvents(t *testing.T) {
 	g := NewWithT(t)
 	p := newReconciles()
 	p.begins(0)
@@ -133,7 +133,7 @@ func TestOwnWrites_clear(t *testing.T) {
 	g.Expect(p.begins(0)).To(BeTrue())
 }
 
-func TestVersionsThatAreNoNumbers(t *testing.T) {
+func TestExpectations_acceptsNonNumericVersions(t *testing.T) {
 	g := NewWithT(t)
 	p := newReconciles()
 	p.begins(0)
@@ -145,7 +145,7 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 	g.Expect(p.begins(1)).To(BeTrue(), "the own version is not recognized")
 }
 
-func TestWithoutOwnWrites(t *testing.T) {
+func TestWithout_dropsEventsOfOwnWrites(t *testing.T) {
 	var events []string
 	next := handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workQueue) {

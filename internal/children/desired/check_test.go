@@ -102,8 +102,9 @@ func TestCheck_ownService(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyAdmitsChecks checks that a check can reach the Service. Otherwise, an outage of the path would look like blocked egress.
-func TestNetworkPolicyAdmitsChecks(t *testing.T) {
+// TestNetworkPolicy_admitsChecks checks that a check can reach the Service. Otherwise, an outage of the path would look like blocked
+// egress.
+func TestNetworkPolicy_admitsChecks(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
 	peer := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
@@ -123,9 +124,9 @@ func TestNetworkPolicyAdmitsChecks(t *testing.T) {
 	}
 }
 
-// TestPodsOfChecksAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods
+// TestCheck_podsAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods
 // for echo servers.
-func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
+func TestCheck_podsAreNotEchoServers(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
 	job := cronJob(t, echo)
@@ -141,7 +142,7 @@ func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 	}
 }
 
-func TestCheckRunsWhereEchoServersMayRun(t *testing.T) {
+func TestCheck_runsWhereEchoServersMayRun(t *testing.T) {
 	echo := checked()
 	echo.Spec.NodeSelector = map[string]v1.LabelValue{"pool": "edge"}
 	echo.Spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
@@ -174,7 +175,7 @@ func TestCheck_resources(t *testing.T) {
 	}
 }
 
-func TestCheckWithoutURLOrEchoServers(t *testing.T) {
+func TestCheck_needsURLAndEchoServers(t *testing.T) {
 	echo := checked()
 	echo.Status.ExternalURL = ""
 	NewWithT(t).Expect(cronJob(t, echo)).To(BeNil())
@@ -188,7 +189,7 @@ func TestCheckWithoutURLOrEchoServers(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatThePodsAreMadeOfChangesTheDigest(t *testing.T) {
+func TestCheck_digestCoversOnlyPodSpec(t *testing.T) {
 	hash := func(change func(*v1.Echo)) string {
 		echo := checked()
 		change(echo)
@@ -203,7 +204,7 @@ func TestOnlyWhatThePodsAreMadeOfChangesTheDigest(t *testing.T) {
 	}
 }
 
-func TestCronJobNames(t *testing.T) {
+func TestCronJobName(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	names := map[string]bool{}
 	for _, c := range []struct{ echo, check, want string }{
@@ -223,7 +224,7 @@ func TestCronJobNames(t *testing.T) {
 	}
 }
 
-func TestCheckPolicy(t *testing.T) {
+func TestAllowsPathCheck(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		url, address string

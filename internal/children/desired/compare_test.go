@@ -56,8 +56,8 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
 }
 
-// TestEditsOfOthersThatAreReverted covers fields that were affected by bugs in the past.
-func TestEditsOfOthersThatAreReverted(t *testing.T) {
+// TestCompare_detectsForeignEdits covers fields that were affected by bugs in the past.
+func TestCompare_detectsForeignEdits(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
 		"another value":       byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
@@ -106,7 +106,7 @@ func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	}
 }
 
-func TestWhatOthersAddStays(t *testing.T) {
+func TestCompare_ignoresForeignAdditions(t *testing.T) {
 	sidecar := corev1.Container{Name: "sidecar", Image: "mesh",
 		Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
 	for name, c := range map[string]foreign{
@@ -152,7 +152,7 @@ func TestWhatOthersAddStays(t *testing.T) {
 	}
 }
 
-func TestAnotherSpecDoesNotMatch(t *testing.T) {
+func TestCompare_detectsChangedSpec(t *testing.T) {
 	for name, change := range map[string]func(*v1.Echo){
 		"another value":            func(e *v1.Echo) { e.Spec.Replicas = new(e.Spec.DesiredReplicas() + 1) },
 		"no priority class":        func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
@@ -175,9 +175,9 @@ func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	}
 }
 
-// TestItemWithADesiredName checks that the operator removes another client's port if it has the name of a desired port. The API server
-// rejects two ports with the same name.
-func TestItemWithADesiredName(t *testing.T) {
+// TestRenamed_includesItemWithDesiredName checks that the operator removes another client's port if it has the name of a desired port. The
+// API server rejects two ports with the same name.
+func TestRenamed_includesItemWithDesiredName(t *testing.T) {
 	named := func(name string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
 	}
@@ -197,7 +197,7 @@ func TestItemWithADesiredName(t *testing.T) {
 	NewWithT(t).Expect(s.live(t).GetOwnerReferences()).To(HaveLen(2), "an owner of the same name stays")
 }
 
-func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
+func TestDeployment_roundsUpQuantities(t *testing.T) {
 	child := childOf(t, "Deployment", func(e *v1.Echo) {
 		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
 	})
@@ -205,8 +205,8 @@ func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
 	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
 }
 
-// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress covers the default class, which the API server sets only when it creates an Ingress.
-func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
+// TestRecreateIngress covers the default class, which the API server sets only when it creates an Ingress.
+func TestRecreateIngress(t *testing.T) {
 	class := func(name string) children.Child {
 		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
 	}
@@ -226,8 +226,8 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 	}
 }
 
-// TestAnotherClassReplacesALoadBalancer covers the load balancer class, which cannot change while the Service remains a load balancer.
-func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
+// TestRecreateForClass covers the load balancer class, which cannot change while the Service remains a load balancer.
+func TestRecreateForClass(t *testing.T) {
 	service := func(kind corev1.ServiceType, class string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })
 	}

@@ -32,7 +32,7 @@ func liveCompanion(t *testing.T, owner *corev1.Pod, echo *v1.Echo) corev1.Pod {
 	return pod
 }
 
-func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
+func TestDeployment_keepsOldPodsUntilNewReady(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x")).Spec
 	want := appsv1.DeploymentStrategy{
 		Type:          appsv1.RollingUpdateDeploymentStrategyType,
@@ -44,7 +44,7 @@ func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 	}
 }
 
-func TestDeploymentReplicas(t *testing.T) {
+func TestDeployment_setsReplicas(t *testing.T) {
 	for _, replicas := range []int32{0, 1, 20} {
 		d := liveDeployment(t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = &replicas }))
 		// The API server sets an unset field to 1.
@@ -54,9 +54,9 @@ func TestDeploymentReplicas(t *testing.T) {
 	}
 }
 
-// TestTheSelectorOfADeploymentNeverChanges compares the Deployment selectors of two Echoes that differ in all fields. The API server
+// TestDeployment_selectorNeverChanges compares the Deployment selectors of two Echoes that differ in all fields. The API server
 // rejects changes to a selector.
-func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
+func TestDeployment_selectorNeverChanges(t *testing.T) {
 	g := NewWithT(t)
 	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", support.EveryField))
 	g.Expect(full.Spec.Selector).To(BeComparableTo(minimal.Spec.Selector))
@@ -64,7 +64,7 @@ func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
 	g.Expect(minimal.Spec.Selector.MatchLabels).To(BeComparableTo(want), "another version of the operator could not update the Deployment")
 }
 
-func TestLabelsAndAnnotationsOfPods(t *testing.T) {
+func TestDeployment_labelsAndAnnotatesPods(t *testing.T) {
 	operators := map[string]string{
 		"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x",
 		"app.kubernetes.io/component": "echo-server", "app.kubernetes.io/managed-by": "echo-operator",

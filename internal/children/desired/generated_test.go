@@ -13,7 +13,7 @@ import (
 // generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that failures are reproducible.
 const generatedEchoes = 100
 
-func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
+func TestOf_isDeterministic(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes {
 		echo := g.echo()
@@ -26,9 +26,9 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches checks that an applied child, as read from the cache, matches its desired state. Otherwise, every reconcile
-// would apply the child again.
-func TestWhatWasAppliedMatches(t *testing.T) {
+// TestCompare_matchesAppliedChild checks that an applied child, as read from the cache, matches its desired state. Otherwise, every
+// reconcile would apply the child again.
+func TestCompare_matchesAppliedChild(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {
 		for _, c := range compared(g.children(t, g.echo())) {
@@ -45,8 +45,8 @@ func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }
 
-// TestEveryChangeOfAChildIsSeen changes or removes one value at a time in each child.
-func TestEveryChangeOfAChildIsSeen(t *testing.T) {
+// TestCompare_detectsEveryChange changes or removes one value at a time in each child.
+func TestCompare_detectsEveryChange(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 100 {
 		for _, c := range compared(g.children(t, g.echo())) {

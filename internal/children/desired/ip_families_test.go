@@ -22,9 +22,9 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestOtherIPFamiliesReplaceAService checks which changes require the Service to be recreated. The primary IP family cannot be changed, and
+// TestRecreateForFamilies checks which changes require the Service to be recreated. The primary IP family cannot be changed, and
 // the API server keeps fields that are no longer set.
-func TestOtherIPFamiliesReplaceAService(t *testing.T) {
+func TestRecreateForFamilies(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after children.Child
 		replaced      bool
@@ -49,7 +49,7 @@ func TestOtherIPFamiliesReplaceAService(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
+func TestRecreateForFamilies_keepsForeignPolicy(t *testing.T) {
 	s := store(t, serviceOf(t, ""))
 	edit(t, s, func(s *corev1.Service) {
 		s.Spec.IPFamilyPolicy, s.Spec.IPFamilies = new(prefer), []corev1.IPFamily{six, four}
@@ -62,8 +62,8 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 	}
 }
 
-// TestTheSecondIPFamilyIsTheAPIServers covers dual-stack policies, for which the API server adds the second family to the list.
-func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
+// TestWithSecondFamily covers dual-stack policies, for which the API server adds the second family to the list.
+func TestWithSecondFamily(t *testing.T) {
 	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		wanted   children.Child

@@ -43,9 +43,9 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port, so that nothing identifies the port as the
+// TestRenamed_excludesForeignPort edits both the number and the name of a port, so that nothing identifies the port as the
 // operator's.
-func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
+func TestRenamed_excludesForeignPort(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
 	s := store(t, child)
@@ -57,9 +57,9 @@ func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	s.expectMatch(t, child, true)
 }
 
-// TestAPortWithTheOperatorsNameIsTaken edits the number and the target of a port, but keeps its name. The operator must take over the port,
-// because two ports must not have the same name.
-func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
+// TestRenamed_includesEditedPortOfSameName edits the number and the target of a port, but keeps its name. The operator must take over the
+// port, because two ports must not have the same name.
+func TestRenamed_includesEditedPortOfSameName(t *testing.T) {
 	child := childOf(t, "Service")
 	s := store(t, child)
 	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].TargetPort.StrVal = 99, "other" })
@@ -69,9 +69,9 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne checks that an item that is no longer desired does not count as renamed, because
+// TestRenamed_excludesUndesiredItem checks that an item that is no longer desired does not count as renamed, because
 // apply removes it without additional requests.
-func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
+func TestRenamed_excludesUndesiredItem(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
 	if got, err := testSchema().Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
@@ -96,7 +96,7 @@ func TestGiveToOperator(t *testing.T) {
 	g.Expect(object.ManagedFields).To(BeComparableTo(want))
 }
 
-func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
+func TestFieldsOf_rejectsInvalidManagedFields(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)

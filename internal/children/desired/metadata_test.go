@@ -32,7 +32,7 @@ func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.
 	return want.GetAnnotations()[v1.AppliedHashAnnotation]
 }
 
-func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
+func TestAddDigest_coversMetadata(t *testing.T) {
 	type m = map[string]string
 	base := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"})
 	if again := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}); again != base || base == "" {
@@ -84,12 +84,12 @@ func TestCommonMetadata_everyObject(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+func TestWithMetadata_returnsMarshalError(t *testing.T) {
 	_, err := children.WithMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
 	NewWithT(t).Expect(err).To(HaveOccurred(), "a function was written as JSON")
 }
 
-func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
+func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
 	reference := children.CompanionOwnerReference(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}})
 	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
 		*reference.BlockOwnerDeletion {
@@ -223,7 +223,7 @@ func digested() []string {
 	return append(names, "companion")
 }
 
-func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
+func TestOf_fieldsChangeOnlyTheirChildren(t *testing.T) {
 	g := NewWithT(t)
 	fields, changes := specFields(reflect.TypeFor[v1.EchoSpec](), ""), fieldChanges()
 	slices.Sort(fields)

@@ -24,7 +24,7 @@ func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
 	}), testConfig)
 }
 
-func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
+func TestNetworkPolicy_allowsOnlyRequestsAndScrapes(t *testing.T) {
 	for port, metrics := range map[int32]int32{8080: 9090, 80: 9090, 9090: 9091} {
 		got := networkPolicyOf(t, port).Spec
 		allowed := func(number int32) networkingv1.NetworkPolicyPort {
@@ -48,7 +48,7 @@ func TestNetworkPolicy_otherImage(t *testing.T) {
 	NewWithT(t).Expect(got[0].Ports).To(BeComparableTo(want))
 }
 
-func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
+func TestNetworkPolicy_allowsOnlyPeersOfFrom(t *testing.T) {
 	peers := []networkingv1.NetworkPolicyPeer{
 		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "gateway"}}},
 		{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}},
@@ -62,7 +62,7 @@ func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
 	NewWithT(t).Expect(got[0].From).To(BeComparableTo(peers))
 }
 
-func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
+func TestNetworkPolicy_selectsOnlyPodsOfEcho(t *testing.T) {
 	g := NewWithT(t)
 	policy := networkPolicyOf(t, 8080)
 	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
@@ -81,7 +81,7 @@ func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
 	}
 }
 
-func TestNetworkPolicyIsOffByDefault(t *testing.T) {
+func TestNetworkPolicy_isOffByDefault(t *testing.T) {
 	for name, desired := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = desired })
 		NewWithT(t).Expect(liveChild[networkingv1.NetworkPolicy](t, echo, testConfig)).To(BeNil(), name)

@@ -17,7 +17,7 @@ import (
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
-func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
+func TestPodMonitor_existsOnlyIfEnabled(t *testing.T) {
 	for name, change := range map[string]func(*v1.Echo){
 		"nothing is said": func(*v1.Echo) {},
 		"it is disabled":  func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{} },
@@ -30,8 +30,8 @@ func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
 	}
 }
 
-// TestPodMonitorSelects checks that a PodMonitor selects only the echo servers and the companions of its Echo.
-func TestPodMonitorSelects(t *testing.T) {
+// TestPodMonitor_selectsOnlyPodsOfEcho checks that a PodMonitor selects only the echo servers and the companions of its Echo.
+func TestPodMonitor_selectsOnlyPodsOfEcho(t *testing.T) {
 	g := NewWithT(t)
 	echo, neighbor := support.Echo("ns", "x", monitored), support.Echo("ns", "y")
 	content, _, _ := unstructured.NestedMap(PodMonitor(echo).Desired.Object, "spec", "selector")

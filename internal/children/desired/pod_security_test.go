@@ -64,7 +64,7 @@ func podSecurityCases() map[string]struct {
 	}
 }
 
-func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
+func TestPodSecurity_rejectsViolations(t *testing.T) {
 	rank := map[string]int{"privileged": 0, "baseline": 1, "restricted": 2}
 	for name, c := range podSecurityCases() {
 		echo := support.EchoOfCompanions(func(e *v1.Echo) { c.change(&e.Spec) })
@@ -103,7 +103,7 @@ func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g.Expect(restricted.Validate(child)).To(Succeed())
 }
 
-func TestTheZeroStandardAllowsAllPods(t *testing.T) {
+func TestPodSecurity_zeroAllowsAllPods(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} })
 	all, err := Of(echo, testConfig)
@@ -112,16 +112,16 @@ func TestTheZeroStandardAllowsAllPods(t *testing.T) {
 	g.Expect((policy.PodSecurity{}).String()).To(Equal("privileged"))
 }
 
-func TestAStandardThatIsNotKnown(t *testing.T) {
+func TestNewPodSecurity_rejectsUnknownStandard(t *testing.T) {
 	for _, name := range []string{"", "Baseline", "strict"} {
 		_, err := policy.NewPodSecurity(name)
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline, or restricted")), "%q", name)
 	}
 }
 
-// TestGeneratedPodsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo
+// TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo
 // sets can violate it.
-func TestGeneratedPodsMeetBaseline(t *testing.T) {
+func TestOf_podsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {
 		echo := g.echo()

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
+func TestPodSpec_noCredentialsButTimeToDrain(t *testing.T) {
 	for name, spec := range map[string]corev1.PodSpec{
 		"an echo server":       liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec,
 		"one with an identity": liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec,
@@ -33,9 +33,9 @@ func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 	}
 }
 
-// TestACompanionRunsWhatTheEchoRuns compares an Echo's pods with its companions. They must differ only in where they run, and in the
+// TestCompanion_differsOnlyInPlacement compares an Echo's pods with its companions. They must differ only in where they run, and in the
 // variables that name a Service or an Ingress, because companions have neither.
-func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
+func TestCompanion_differsOnlyInPlacement(t *testing.T) {
 	differ := []string{"Affinity", "NodeSelector", "PriorityClassName", "Tolerations", "TopologySpreadConstraints"}
 	for name, c := range map[string]struct {
 		change func(*v1.Echo)
@@ -67,7 +67,7 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 	}
 }
 
-func TestWhereEchoServersRun(t *testing.T) {
+func TestTemplate_copiesSchedulingFields(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec
 	desired := support.Echo("ns", "x", support.EveryField).Spec
 	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
@@ -77,7 +77,7 @@ func TestWhereEchoServersRun(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
-func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
+func TestSpread_defaultsToNodesAndZones(t *testing.T) {
 	var want []corev1.TopologySpreadConstraint
 	for _, key := range []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"} {
 		want = append(want, corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway,
@@ -119,7 +119,7 @@ func TestNodeSelector_ownImages(t *testing.T) {
 	}
 }
 
-func TestTolerationsKeepAllFields(t *testing.T) {
+func TestTolerations_keepAllFields(t *testing.T) {
 	given := []corev1.Toleration{
 		{Key: "a", Operator: corev1.TolerationOpEqual, Value: "b", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0))},
 		{Operator: corev1.TolerationOpExists},
@@ -128,7 +128,7 @@ func TestTolerationsKeepAllFields(t *testing.T) {
 	NewWithT(t).Expect(liveDeployment(t, echo).Spec.Template.Spec.Tolerations).To(BeComparableTo(given))
 }
 
-func TestImagePullSecretsOfAllPods(t *testing.T) {
+func TestSetIdentity_keepsOrderOfImagePullSecrets(t *testing.T) {
 	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}, {Name: "a"}} })
 	want := []corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}} // the kubelet tries the pull secrets in this order
 	for name, spec := range map[string]corev1.PodSpec{

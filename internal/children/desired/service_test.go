@@ -47,9 +47,9 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestRequestsReachTheContainer checks that the Service targets the container's HTTP port, whatever its number, and that the Ingress sends
-// requests to the Service.
-func TestRequestsReachTheContainer(t *testing.T) {
+// TestService_sendsRequestsToContainer checks that the Service targets the container's HTTP port, whatever its number, and that the Ingress
+// sends requests to the Service.
+func TestService_sendsRequestsToContainer(t *testing.T) {
 	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, support.EveryField} {
 		echo := support.Echo("ns", "x", change)
 		reached := int32(0)
@@ -67,7 +67,7 @@ func TestRequestsReachTheContainer(t *testing.T) {
 	}
 }
 
-func TestServiceAnnotations(t *testing.T) {
+func TestService_setsAnnotations(t *testing.T) {
 	g := NewWithT(t)
 	live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Service.Annotations = map[string]string{"example.com/internal": "true"}

@@ -101,7 +101,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-func TestUnwantedChildren(t *testing.T) {
+func TestOf_omitsDisabledChildren(t *testing.T) {
 	off := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.DisruptionBudget.Enabled = new(false)
 		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
@@ -145,10 +145,10 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceIsTriedBeforeItIsReplaced checks that a Service is the only child whose replacement the operator first tries in a dry
+// TestDryRunCopy_copiesOnlyServices checks that a Service is the only child whose replacement the operator first tries in a dry
 // run. The dry run creates a copy with a different name. The API server could reject the copy of an Ingress, because the existing Ingress
 // has the same host.
-func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
+func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -161,7 +161,7 @@ func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	}
 }
 
-func TestEveryChildHasLabelsAndOwner(t *testing.T) {
+func TestOf_setsLabelsAndOwner(t *testing.T) {
 	echo := support.Echo("ns", "x", support.EveryField)
 	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -50,9 +50,9 @@ func TestTLSEnvironment(t *testing.T) {
 	}
 }
 
-// TestRequestsOverHTTPSReachTheContainer checks that the HTTPS port of the Service matches the container port, and that the directory in
+// TestService_sendsHTTPSRequestsToContainer checks that the HTTPS port of the Service matches the container port, and that the directory in
 // the environment variable matches the volume mount.
-func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
+func TestService_sendsHTTPSRequestsToContainer(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
 	for name, spec := range map[string]corev1.PodSpec{
@@ -75,7 +75,7 @@ func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 	}
 }
 
-func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
+func TestHasTLS_requiresSecret(t *testing.T) {
 	for name, desired := range map[string]*v1.EchoTLS{"not configured": nil, "as the console posts it": {Port: 8443, ServicePort: 443}} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = desired })
 		spec := liveDeployment(t, echo).Spec.Template.Spec
@@ -87,9 +87,9 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 	}
 }
 
-// TestTheNetworkPolicyAllowsHTTPS checks that the policy allows traffic to the pods' HTTPS port, because NetworkPolicy rules apply to pod
+// TestNetworkPolicy_allowsHTTPS checks that the policy allows traffic to the pods' HTTPS port, because NetworkPolicy rules apply to pod
 // ports.
-func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
+func TestNetworkPolicy_allowsHTTPS(t *testing.T) {
 	echo := support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
 	var got []int32
 	for _, port := range liveChild[networkingv1.NetworkPolicy](t, echo, testConfig).Spec.Ingress[0].Ports {
@@ -98,8 +98,8 @@ func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
-// TestAnotherImageGetsTheCertificateToo checks an Echo whose image is not the operator's, because such an image may also serve HTTPS.
-func TestAnotherImageGetsTheCertificateToo(t *testing.T) {
+// TestAddTLS_mountsCertificateForOtherImages checks an Echo whose image is not the operator's, because such an image may also serve HTTPS.
+func TestAddTLS_mountsCertificateForOtherImages(t *testing.T) {
 	server := liveDeployment(t, support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.Image = "nginx" })).Spec.Template.Spec.Containers[0]
 	if len(server.Ports) != 2 || server.Ports[1].Name != "https" || len(server.VolumeMounts) != 1 ||
 		!slices.Contains(server.Env, corev1.EnvVar{Name: "ECHO_TLS_ADDR", Value: ":8443"}) {

@@ -39,7 +39,7 @@ func TestCompanionName(t *testing.T) {
 	}
 }
 
-func TestWhereACompanionRuns(t *testing.T) {
+func TestCompanion_runsOnNodeOfOwner(t *testing.T) {
 	owner := support.PodWithCompanionLabel()
 	pod := companionFor(t, owner, support.EchoOfCompanions(support.EveryField))
 	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true),
@@ -60,7 +60,7 @@ func TestWhereACompanionRuns(t *testing.T) {
 	}
 }
 
-func TestWhatACompanionRuns(t *testing.T) {
+func TestCompanion_runsEchoServer(t *testing.T) {
 	echo := support.EchoOfCompanions(support.EveryField)
 	server := companionFor(t, support.PodWithCompanionLabel(), echo).Spec.Containers[0]
 	env := map[string]string{}
@@ -73,7 +73,7 @@ func TestWhatACompanionRuns(t *testing.T) {
 	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "the companion seems to be behind a Service")
 }
 
-func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
+func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
 	pod := companionFor(t, support.PodWithCompanionLabel(), echo)
@@ -87,7 +87,7 @@ func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
 	g.Expect(children.ManagedSelector().Matches(labels.Set(pod.Labels))).To(BeTrue(), "the operator's cache does not hold companions")
 }
 
-func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
+func TestCompanion_digestIgnoresUnrelatedFields(t *testing.T) {
 	before := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
 	after := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(7))

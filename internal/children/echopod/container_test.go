@@ -29,8 +29,8 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestProbesOfTheEchoServer checks that probes do not use the port for requests, where many clients could crowd them out.
-func TestProbesOfTheEchoServer(t *testing.T) {
+// TestContainer_probesMetricsPort checks that probes do not use the port for requests, where many clients could crowd them out.
+func TestContainer_probesMetricsPort(t *testing.T) {
 	g := NewWithT(t)
 	c := Container(support.Echo("ns", "x"), testConfig)
 	for path, probe := range map[string]*corev1ac.ProbeApplyConfiguration{"/readyz": c.ReadinessProbe, "/livez": c.LivenessProbe} {

@@ -30,9 +30,9 @@ func TestEnvironment(t *testing.T) {
 	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "another image gets ECHO_HTTP_ADDR")
 }
 
-// TestServerEnvironment checks that only fields with non-default values become variables. The pods of Echoes without such values must not
-// change.
-func TestServerEnvironment(t *testing.T) {
+// TestEnvironment_omitsServerDefaults checks that only fields with non-default values become variables. The pods of Echoes without such
+// values must not change.
+func TestEnvironment_omitsServerDefaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted v1.EchoServer
 		want   [2]string // the values of ECHO_CONTROLS and ECHO_IDENTITY

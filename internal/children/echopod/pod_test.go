@@ -11,7 +11,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
+func TestIsEchoPod(t *testing.T) {
 	g := NewWithT(t)
 	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}}

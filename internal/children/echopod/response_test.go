@@ -44,9 +44,9 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// TestTheResponseFitsIntoAContainer checks the longest response that the schema accepts. Linux limits each environment variable to 128 KiB,
-// and a container with a longer variable cannot be started.
-func TestTheResponseFitsIntoAContainer(t *testing.T) {
+// TestResponse_longestFitsIntoContainer checks the longest response that the schema accepts. Linux limits each environment variable to 128
+// KiB, and a container with a longer variable cannot be started.
+func TestResponse_longestFitsIntoContainer(t *testing.T) {
 	quotes := v1.EchoHeader{Name: "a", Value: strings.Repeat(`"`, 1874)} // 32 such headers have 60,000 bytes in total
 	all := append(response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}),
 		response(&v1.EchoResponse{Body: strings.Repeat("語", 43666), Headers: slices.Repeat([]v1.EchoHeader{quotes}, 32)})...)

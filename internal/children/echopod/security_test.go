@@ -17,7 +17,7 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-func TestAPortForHTTPSBelow1024(t *testing.T) {
+func TestPodSecurity_allowsHTTPSPortBelow1024(t *testing.T) {
 	g := NewWithT(t)
 	for port, sysctls := range map[int32]int{443: 1, 8443: 0} {
 		spec := &v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: "s", Port: port}}
@@ -26,7 +26,7 @@ func TestAPortForHTTPSBelow1024(t *testing.T) {
 	g.Expect(PodSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}).Sysctls).To(BeEmpty(), "without HTTPS")
 }
 
-func TestSecurityContextsThatAreGivenReplaceTheDefault(t *testing.T) {
+func TestPodSecurity_givenContextReplacesDefault(t *testing.T) {
 	pod := PodSecurity(&v1.EchoSpec{Port: 80, PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))}})
 	if *pod.RunAsUser != 0 || pod.RunAsNonRoot != nil || pod.SeccompProfile != nil || pod.Sysctls != nil {
 		t.Errorf("of the pod: %+v", pod)
@@ -37,7 +37,7 @@ func TestSecurityContextsThatAreGivenReplaceTheDefault(t *testing.T) {
 	}
 }
 
-func TestContainerSecurityMeetsPodSecurityRestricted(t *testing.T) {
+func TestContainerSecurity_meetsRestrictedStandard(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
 		got := ContainerSecurity(nil, readOnly)
 		if *got.AllowPrivilegeEscalation || *got.ReadOnlyRootFilesystem != readOnly || got.Capabilities.Drop[0] != "ALL" {

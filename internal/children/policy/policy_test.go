@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestPolicyRefusesMoreReplicasThanAllowed(t *testing.T) {
+func TestPolicy_rejectsTooManyReplicas(t *testing.T) {
 	for replicas, allowed := range map[int32]bool{0: true, 19: true, 20: true, 21: false, 1000: false} {
 		err := Policy{MaxReplicas: 20}.Check(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = &replicas }))
 		if allowed != (err == nil) {

@@ -85,7 +85,7 @@ func TestGatewayURL(t *testing.T) {
 	}
 }
 
-func TestListenersThatDoNotAdmitTheRouteHaveNoURL(t *testing.T) {
+func TestAdmits(t *testing.T) {
 	from := func(from gatewayv1.FromNamespaces) *gatewayv1.RouteNamespaces {
 		return &gatewayv1.RouteNamespaces{From: &from}
 	}
@@ -120,7 +120,7 @@ func TestListenersThatDoNotAdmitTheRouteHaveNoURL(t *testing.T) {
 	}
 }
 
-func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
+func TestGatewayKey_distinguishesNamespaces(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}

@@ -22,7 +22,7 @@ func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfigu
 	return configuration
 }
 
-func TestIngressPathDefaultsToRoot(t *testing.T) {
+func TestIngressPath_defaultsToRoot(t *testing.T) {
 	NewWithT(t).Expect(*ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Path).To(Equal("/"))
 }
 
@@ -109,13 +109,13 @@ func TestNoRoute(t *testing.T) {
 	}
 }
 
-func TestIngressClass(t *testing.T) {
+func TestIngress_setsClass(t *testing.T) {
 	NewWithT(t).Expect(ingressOf(func(*v1.EchoIngress) {}).Spec.IngressClassName).To(BeNil(), "without a class")
 	if got := ingressOf(func(i *v1.EchoIngress) { i.ClassName = "nginx" }).Spec.IngressClassName; *got != "nginx" {
 		t.Errorf("with a class: %s", *got)
 	}
 }
 
-func TestDisabledIngress(t *testing.T) {
+func TestIngress_isNilIfDisabled(t *testing.T) {
 	NewWithT(t).Expect(ingressOf(func(i *v1.EchoIngress) { i.Enabled = false })).To(BeNil(), "an Ingress that is disabled")
 }

@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestBundleThatCannotBeRead(t *testing.T) {
+func TestRead_reportsUnreadableFiles(t *testing.T) {
 	for file, want := range map[string]string{
 		"echo-operator.clusterserviceversion.yaml": "example.com_echoes.yaml: no such file",
 		"example.com_echoes.yaml":                  "echo-operator.clusterserviceversion.yaml: no such file",
@@ -54,7 +54,7 @@ func TestBundleThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestExamplesThatAreNone(t *testing.T) {
+func TestExamples_rejectsInvalidAnnotation(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"no annotation": nil,
 		"no JSON":       {"alm-examples": "- kind: Echo"},
@@ -69,7 +69,7 @@ func TestExamplesThatAreNone(t *testing.T) {
 	}
 }
 
-func TestSchemaOfAVersion(t *testing.T) {
+func TestSchema(t *testing.T) {
 	var b Bundle
 	crd := "metadata: {name: a}\nspec: {versions: [{name: v1, schema: {openAPIV3Schema: {type: x}}}, " +
 		"{name: v2, schema: {openAPIV3Schema: {type: z}}}]}\n"

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
-func TestDescriptorsOfTheBundle(t *testing.T) {
+func TestProblems_noneInBundle(t *testing.T) {
 	b, err := bundle.Read("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestDescriptorsOfTheBundle(t *testing.T) {
 	}
 }
 
-func TestACRDThatIsMissing(t *testing.T) {
+func TestProblems_reportsMissingCRD(t *testing.T) {
 	b, err := bundle.Read("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func described(path string, xs ...string) bundle.Descriptor {
 	return bundle.Descriptor{Path: path, DisplayName: "a name", Description: "A description.", XDescriptors: xs}
 }
 
-func TestWidgets(t *testing.T) {
+func TestCheck(t *testing.T) {
 	spec := part{"spec", fields(), specWidgets()}
 	status := part{"status", fields(), statusWidgets()}
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestWidgets(t *testing.T) {
 	}
 }
 
-func TestDescriptorsThatSayNothing(t *testing.T) {
+func TestPart_reportsMissingAndDuplicateDescriptors(t *testing.T) {
 	spec := part{"spec", fields(), specWidgets()}
 	all := []bundle.Descriptor{described("count"), described("count"), {Path: "on"}, described("text"), described("choice"), described("list")}
 	want := []string{"spec.count has two descriptors", "spec.on: it lacks a display name or a description", "spec.group has no descriptor"}
@@ -124,7 +124,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestArguments(t *testing.T) {
+func TestWidget_checksArguments(t *testing.T) {
 	numbers := bundle.Schema{Type: "integer", Enum: []any{float64(1)}}
 	neighbours := bundle.Schema{Properties: map[string]bundle.Schema{
 		"deep":  {Type: "object", Properties: map[string]bundle.Schema{"on": {Type: "boolean"}}},

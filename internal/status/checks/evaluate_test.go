@@ -285,7 +285,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-func TestEventsOfTwoChecksHaveDifferentRelatedObjects(t *testing.T) {
+func TestTransitions_distinctRelatedObjects(t *testing.T) {
 	echo := support.Echo("ns", "web")
 	got := transitions(echo, []v1.EchoCheckStatus{{Name: "one", Result: v1.CheckFailed}, {Name: "two", Result: v1.CheckFailed}})
 	want := func(name string) *corev1.ObjectReference {

@@ -30,7 +30,7 @@ func expectValue(t *testing.T, what string, f fact.Fact, want string) {
 	}
 }
 
-func TestDecidePaths(t *testing.T) {
+func TestDecidePath(t *testing.T) {
 	for _, probe := range pathProbes() {
 		for path, want := range map[string]string{probe.path: fact.Kept, "/elsewhere": fact.Changed} {
 			expectValue(t, path, decidePath(probe, "/base", came(func(e *wire.Description) { e.Path = "/base" + path })), want)
@@ -62,7 +62,7 @@ func TestDecideMethods(t *testing.T) {
 	}
 }
 
-func TestDecideHeaders(t *testing.T) {
+func TestDecideLost_andOtherHeaderFacts(t *testing.T) {
 	sent := wire.Fields("X-A", "1", "X-B", "2", "Te", "trailers", "X-Pathcheck-Twice", "1")
 	whole := func(change func(http.Header)) *wire.Description {
 		e := &wire.Description{Headers: http.Header{"X-A": {"1"}, "X-B": {"2"}, "User-Agent": {"a"}, "Accept": {"a"}, "Echo-Check": {"a"},
@@ -236,7 +236,7 @@ func TestDecideReported(t *testing.T) {
 	}
 }
 
-func TestDecideIdentifiers(t *testing.T) {
+func TestDecideIdentifier(t *testing.T) {
 	i := identifiers()[0]
 	without, made := &wire.Description{Headers: http.Header{}}, &wire.Description{Headers: http.Header{"X-Request-Id": {"a"}}}
 	for received, want := range map[string]string{"pathcheck-1": fact.Kept, "other": "replaced", "": fact.Dropped} {
@@ -250,7 +250,7 @@ func TestDecideIdentifiers(t *testing.T) {
 	}
 }
 
-func TestDecideBodies(t *testing.T) {
+func TestDecideChunks_andOtherBodyFacts(t *testing.T) {
 	body := func(length int64, announced int64) run.Outcome {
 		return came(func(e *wire.Description) {
 			e.Request.ContentLength = announced

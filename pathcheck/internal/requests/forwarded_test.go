@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestParseForwarded parses the Forwarded header as RFC 7239 defines it.
-func TestParseForwarded(t *testing.T) {
+// TestDecideSpoofing_parsesForwarded parses the Forwarded header as RFC 7239 defines it.
+func TestDecideSpoofing_parsesForwarded(t *testing.T) {
 	of := func(lines ...string) *wire.Description {
 		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
 	}

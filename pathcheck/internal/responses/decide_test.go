@@ -132,7 +132,7 @@ func expectValue(t *testing.T, what string, f fact.Fact, want string) {
 	}
 }
 
-func TestDecideStreams(t *testing.T) {
+func TestDecideStream(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
 		arrivals     []time.Duration
@@ -149,7 +149,7 @@ func TestDecideStreams(t *testing.T) {
 	}
 }
 
-func TestDecideResponses(t *testing.T) {
+func TestDecideStatuses_andResponseHeaders(t *testing.T) {
 	at := func(status int) run.Outcome { return run.Outcome{Response: &wire.Response{Status: status}} }
 	expectValue(t, "as they are", decideStatuses(map[int]run.Outcome{404: at(404), 503: at(503)}), fact.Kept)
 	expectValue(t, "pages of a proxy", decideStatuses(map[int]run.Outcome{404: at(404), 503: refused("503")}), "replaced 503")
@@ -176,7 +176,7 @@ func TestDecideResponses(t *testing.T) {
 	expectValue(t, "no cache", decideCaching(run.Outcome{Response: &wire.Response{}}), fact.No)
 }
 
-func TestDecideUpgrades(t *testing.T) {
+func TestDecideUpgrade(t *testing.T) {
 	expectValue(t, "yes", decideUpgrade(run.Outcome{Response: &wire.Response{Status: 101}}), fact.Yes)
 	expectValue(t, "no", decideUpgrade(run.Outcome{Response: &wire.Response{Status: 200}}), fact.No)
 	expectValue(t, "refused", decideUpgrade(refused("403")), "refused 403")
