@@ -107,7 +107,7 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 		run.revoke(ctx, "kept-b")
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 
-		commands := support.Documented("docs/how-to/install.md", "## When rights are missing")
+		commands := support.Documented("docs/how-to/install.md", "## When permissions are missing")
 		path := "export KUBECONFIG=" + writeKubeconfig(server.KubeConfig) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
 		support.Run(ctx, path+strings.Replace(commands, "my-namespace", "kept-b", 1))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
