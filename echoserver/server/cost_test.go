@@ -21,6 +21,9 @@ import (
 const (
 	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
 	maxCost = 20
+	// maxCostOfLargeHeaders is the maximum with the largest ECHO_MAX_HEADER_BYTES. Invalid UTF-8 is the most expensive header: each byte
+	// becomes three bytes in the description, and more in the list of raw values.
+	maxCostOfLargeHeaders = 30
 	// costRequests is the number of requests in each measurement.
 	costRequests = 200
 )
@@ -33,29 +36,29 @@ func TestRun_boundsCostOfHostileRequests(t *testing.T) {
 	}
 	p := start(t)
 	for name, request := range hostileRequests() {
-		checkCost(t, p, name, request)
+		checkCost(t, p, name, request, maxCost)
 	}
-	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
+	for limit, most := range map[int]float64{connection.DefaultHeaderBytes: maxCost, connection.MostHeaderBytes: maxCostOfLargeHeaders} {
 		p := start(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
 		for name, request := range hostileHeaders(limit) {
-			checkCost(t, p, fmt.Sprintf("%s, %d", name, limit), request)
+			checkCost(t, p, fmt.Sprintf("%s, %d", name, limit), request, most)
 		}
 	}
 }
 
-func checkCost(t *testing.T, p *process, name, request string) {
+func checkCost(t *testing.T, p *process, name, request string, most float64) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
 	for range 5 { // on a busy machine, only the lowest ratio is significant
-		if ratio <= maxCost {
+		if ratio <= most {
 			break
 		}
 		ratio = min(ratio, costRatio(t, p, plain, request))
 	}
 	t.Logf("%-40s %5.1f", name, ratio)
-	if ratio > maxCost {
-		t.Errorf("%s: it takes %.1f times the CPU time of a plain request, the maximum is %d", name, ratio, maxCost)
+	if ratio > most {
+		t.Errorf("%s: it takes %.1f times the CPU time of a plain request, the maximum is %.0f", name, ratio, most)
 	}
 }
 
