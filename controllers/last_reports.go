@@ -8,12 +8,12 @@ import (
 type LastReports struct{ Memory[string] }
 
 // Replace records the last report about an object, and returns whether the report is new.
-func (l *LastReports) Replace(pod types.NamespacedName, said string) bool {
-	last, _ := l.Get(pod)
+func (l *LastReports) Replace(object types.NamespacedName, said string) bool {
+	last, _ := l.Get(object)
 	if said == "" {
-		l.Forget(pod)
+		l.Forget(object)
 	} else {
-		l.Set(pod, said)
+		l.Set(object, said)
 	}
 	return last != said
 }

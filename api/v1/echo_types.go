@@ -53,7 +53,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image to run. The container must listen on the specified port. Defaults to the operator's echo server image.
+	// image is the container image to run. The container must listen on the port in the port field. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S+$`
@@ -92,7 +92,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is :latest, and to IfNotPresent otherwise.
+	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}

@@ -18,8 +18,7 @@ func TestAddToScheme(t *testing.T) {
 			t.Errorf("%T is %v, %v", object, got, err)
 		}
 	}
-	// A client encodes request options in the object's group and version, so the scheme must know the option types in that
-	// group and version.
+	// A client encodes request options in the object's group and version, so the scheme must know the option types in that group and version.
 	for _, options := range []runtime.Object{&metav1.ListOptions{}, &metav1.DeleteOptions{}, &metav1.PatchOptions{}} {
 		g.Expect(scheme.ObjectKinds(options)).Error().NotTo(HaveOccurred(), "%T", options)
 	}

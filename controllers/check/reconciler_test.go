@@ -89,8 +89,8 @@ func TestReconciler_unknownGroup(t *testing.T) {
 	}
 }
 
-// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that
-// the check's CronJob is gone.
+// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that the check's
+// CronJob is gone.
 func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
@@ -142,8 +142,8 @@ func TestPrune_keepsForeignCronJob(t *testing.T) {
 	}
 }
 
-// TestReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the
-// Echo is not allowed.
+// TestReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the Echo
+// is not allowed.
 func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80

@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
-// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, or a
-// pod of one of its checks changes.
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, or a pod
+// of one of its checks changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	return ctrl.NewControllerManagedBy(mgr).

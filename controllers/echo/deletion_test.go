@@ -134,7 +134,7 @@ func TestReconcileDelete_waitsForPods(t *testing.T) {
 	}
 }
 
-func TestReconciler_reportsDrainingPods(t *testing.T) {
+func TestReconcileDelete_reportsDrainingPods(t *testing.T) {
 	g := NewWithT(t)
 	draining, companion := fakecluster.EchoPod(), fakecluster.CompanionPod(t)
 	draining.DeletionTimestamp, draining.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}

@@ -21,8 +21,8 @@ func routed(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 }
 
-// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only
-// minutes later.
+// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only minutes
+// later.
 func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
 	for name, c := range map[string]struct {

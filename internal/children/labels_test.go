@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// TestSelectorLabels checks which objects each selector selects. If a Service selected companions, it would send requests to them. If
-// no cache selected an object, the object would appear to be missing.
+// TestSelectorLabels checks which objects each selector selects. If a Service selected companions, it would send requests to them. If no
+// cache selected an object, the object would appear to be missing.
 func TestSelectorLabels(t *testing.T) {
 	echo, neighbor := support.Echo("ns", "x"), support.Echo("ns", "y")
 	selectors := map[string]labels.Selector{

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestWatch_queriesOnlyRequiredKinds(t *testing.T) {
+func TestWatch_queriesRequiredAndMissedKinds(t *testing.T) {
 	all := []Kind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}
 	missed := func(w *Watch) { w.Miss() }
 	for name, c := range map[string]struct {

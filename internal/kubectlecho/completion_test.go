@@ -43,7 +43,7 @@ func expectCompletions(t *testing.T, line []string, want string) {
 	}
 }
 
-func TestCompleteEcho_listsNames(t *testing.T) {
+func TestNames_fromAPIServer(t *testing.T) {
 	server := httptest.NewServer(namesOnly{"/apis/example.com/v1/namespaces/default/echoes": {"web"},
 		"/apis/example.com/v1/namespaces/shop/echoes": {"api", "web", "web-2"}, "/api/v1/namespaces": {"default", "shop"}})
 	t.Cleanup(server.Close)
@@ -67,7 +67,7 @@ func TestCompleteEcho_listsNames(t *testing.T) {
 	}
 }
 
-func TestCompleteEcho_emptyWithoutAPIServer(t *testing.T) {
+func TestNames_emptyWithoutAPIServer(t *testing.T) {
 	for _, line := range [][]string{{"status", "--server=http://127.0.0.1:1", ""}, {"test", "--server=http://127.0.0.1:1", "w"},
 		{"status", "--server=http://127.0.0.1:1", "-n", ""}, {"status", "--server=://", ""}, {"status", "--server=://", "-n", ""},
 		{"status", "--kubeconfig=/nowhere", ""}, {"status", "--kubeconfig=/nowhere", "--context", ""}} {

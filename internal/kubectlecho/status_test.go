@@ -9,7 +9,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestMessage(t *testing.T) {
+func TestMessage_andIsReady(t *testing.T) {
 	status := func(ready metav1.ConditionStatus, generation int64, message string) v1.EchoStatus {
 		return v1.EchoStatus{ObservedGeneration: generation, Message: message,
 			Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: ready, Message: message + " In full."}}}

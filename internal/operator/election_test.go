@@ -121,7 +121,8 @@ func TestNewLock(t *testing.T) {
 	}
 }
 
-// endedManager is a manager that returns with or without an error: when its context is done, or immediately if it has lost the lease.
+// endedManager is a manager whose Start method returns the error in the ends field, or nil. It returns when its context is done, or
+// immediately if it has lost the lease.
 type endedManager struct {
 	manager.Manager
 	ends error

@@ -150,7 +150,7 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 	}
 }
 
-// requiredAPIs returns a function that reports whether Echoes require a kind. If the caches are not filled yet, the function
+// requiredAPIs returns a function that reports whether Echoes require a kind. If the caches are not filled yet, the returned function
 // always returns false.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	list := &v1.EchoList{}

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/scorecard/descriptors"
 )
 
-// Status is the output that scorecard parses. Its name in scorecard's API is TestEvaluate.
+// Status is the output that scorecard parses. Its name in scorecard's API is TestStatus.
 type Status struct {
 	Results []Result `json:"results"`
 }

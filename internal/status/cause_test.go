@@ -242,8 +242,8 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// TestResolveFrom covers kubelets before version 1.31. These kubelets alternate between the reason why an image
-// cannot be pulled and a back-off message without a reason.
+// TestResolveFrom covers kubelets before version 1.31. These kubelets alternate between the reason why an image cannot be pulled and a
+// back-off message without a reason.
 func TestResolveFrom(t *testing.T) {
 	degraded := func(status metav1.ConditionStatus, reason v1.Reason) *v1.EchoStatus {
 		return &v1.EchoStatus{Conditions: []metav1.Condition{{Type: v1.ConditionDegraded, Status: status, Reason: reason.String()}}}

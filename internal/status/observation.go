@@ -37,8 +37,8 @@ type Observation struct {
 	GatewaysRefused string
 	// Unserved lists the Gateway API kinds that the Echo requires but the operator cannot use.
 	Unserved []Unserved
-	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster
-	// does not serve the Route API.
+	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster does
+	// not serve the Route API.
 	NoRoute string
 	// CompanionError is the error that prevents the creation of a requested companion.
 	CompanionError error

@@ -81,7 +81,8 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// podStates returns the names of pods, sorted and grouped by state, with at most maxPodNames names for each state. It never returns nil.
+// podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxPodNames of them. The
+// result is never nil.
 func podStates(pods []corev1.Pod) map[string][]string {
 	states := map[string][]string{}
 	for i := range pods {

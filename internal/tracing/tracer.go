@@ -34,8 +34,8 @@ func Enabled(getenv func(string) string) bool {
 	return !disabled && (!is("OTEL_EXPORTER_OTLP_ENDPOINT", "") || !is("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""))
 }
 
-// New returns a tracer, or the zero value if traces are disabled. The OpenTelemetry libraries read their
-// settings from the environment themselves.
+// New returns a tracer, or the zero value if traces are disabled. The OpenTelemetry libraries read their settings from the environment
+// themselves.
 func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 	if !enabled {
 		return Tracer{}, nil

@@ -127,8 +127,8 @@ func TestReconciler_returnsAndRecordsResult(t *testing.T) {
 	}
 }
 
-// TestDescribe_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an
-// invalid attribute causes an error.
+// TestDescribe_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an invalid
+// attribute causes an error.
 func TestDescribe_prefersEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()

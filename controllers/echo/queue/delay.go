@@ -23,7 +23,8 @@ const (
 // Delay returns how long to delay an event. before is nil for a new object, and after is nil for an object that is gone.
 type Delay func(before, after client.Object) time.Duration
 
-// After returns a handler that queues the Echoes affected by an event after the event's delay, unless another event queues them earlier.
+// After returns a handler that waits for an event's delay, and then queues the Echoes that the event affects, unless another event queues
+// them earlier.
 func After(delay Delay, echoesOf handler.MapFunc) handler.EventHandler {
 	add := func(ctx context.Context, object client.Object, delay time.Duration, q workQueue) {
 		for _, request := range echoesOf(ctx, object) {

@@ -48,7 +48,7 @@ func (p *reconciles) arrive(v string) bool {
 	return p.delivered > before
 }
 
-// write records a write that changes the Echo's version at second 0.
+// write records a write at second 0 that changes the Echo's version from before to after.
 func (p *reconciles) write(before, after string) {
 	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
 }

@@ -169,9 +169,9 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether a list item is a desired item with a different key. An item with the desired name counts as renamed unless
-// the item with the desired key also has this name. Any other item counts as renamed if it has the desired content and no item has the
-// desired key.
+// isRenamed reports whether a list item is a desired item with a different key. An item with the desired name counts as renamed unless the
+// item with the desired key also has this name. Any other item counts as renamed if it has the desired content and no item has the desired
+// key.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
 	if !desired[:len(desired)-1].Equals(other[:last]) {

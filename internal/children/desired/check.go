@@ -35,9 +35,9 @@ const (
 	maxCronJobName = 52
 	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
 	defaultDeadlineSeconds = 120
-	// checkGraceSeconds is how many seconds after a check's deadline the kubelet terminates the check's pod. The Job has no deadline,
-	// because Kubernetes would delete the pod, and the verdict with it, at that deadline. The operator stops waiting for a verdict before the
-	// kubelet terminates the pod, because the kubelet's message about the termination hides earlier messages.
+	// checkGraceSeconds is how many seconds after a check's deadline the kubelet terminates the check's pod. The Job has no deadline, because
+	// Kubernetes would delete the pod, and the verdict with it, at that deadline. The operator stops waiting for a verdict before the kubelet
+	// terminates the pod, because the kubelet's message about the termination hides earlier messages.
 	checkGraceSeconds = 120
 	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
 	// the CronJob was suspended or no controller was running.

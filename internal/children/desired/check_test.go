@@ -124,8 +124,8 @@ func TestNetworkPolicy_admitsChecks(t *testing.T) {
 	}
 }
 
-// TestCheck_podsAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods
-// for echo servers.
+// TestCheck_podsAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods for
+// echo servers.
 func TestCheck_podsAreNotEchoServers(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()

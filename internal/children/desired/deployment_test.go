@@ -54,8 +54,8 @@ func TestDeployment_setsReplicas(t *testing.T) {
 	}
 }
 
-// TestDeployment_selectorNeverChanges compares the Deployment selectors of two Echoes that differ in all fields. The API server
-// rejects changes to a selector.
+// TestDeployment_selectorNeverChanges compares the Deployment selectors of two Echoes that differ in all fields. The API server rejects
+// changes to a selector.
 func TestDeployment_selectorNeverChanges(t *testing.T) {
 	g := NewWithT(t)
 	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", support.EveryField))

@@ -39,8 +39,8 @@ func TestCompare_matchesAppliedChild(t *testing.T) {
 	}
 }
 
-// compared returns the children except the companion. The operator does not compare the fields of a companion, but replaces the
-// companion if its digest differs.
+// compared returns the children except the companion. The operator does not compare the fields of a companion, but replaces the companion
+// if its digest differs.
 func compared(all []children.Child) []children.Child {
 	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
 }

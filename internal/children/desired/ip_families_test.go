@@ -22,8 +22,8 @@ const (
 	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
 )
 
-// TestRecreateForFamilies checks which changes require the Service to be recreated. The primary IP family cannot be changed, and
-// the API server keeps fields that are no longer set.
+// TestRecreateForFamilies checks which changes require the Service to be recreated. The primary IP family cannot be changed, and the API
+// server keeps fields that are no longer set.
 func TestRecreateForFamilies(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after children.Child

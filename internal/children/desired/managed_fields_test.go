@@ -43,8 +43,7 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestRenamed_excludesForeignPort edits both the number and the name of a port, so that nothing identifies the port as the
-// operator's.
+// TestRenamed_excludesForeignPort edits both the number and the name of a port, so that nothing identifies the port as the operator's.
 func TestRenamed_excludesForeignPort(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
@@ -69,8 +68,8 @@ func TestRenamed_includesEditedPortOfSameName(t *testing.T) {
 	}
 }
 
-// TestRenamed_excludesUndesiredItem checks that an item that is no longer desired does not count as renamed, because
-// apply removes it without additional requests.
+// TestRenamed_excludesUndesiredItem checks that an item that is no longer desired does not count as renamed, because apply removes it
+// without additional requests.
 func TestRenamed_excludesUndesiredItem(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })

@@ -84,9 +84,9 @@ func TestCommonMetadata_everyObject(t *testing.T) {
 	}
 }
 
-func TestWithMetadata_returnsMarshalError(t *testing.T) {
+func TestWithMetadata_returnsConversionError(t *testing.T) {
 	_, err := children.WithMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
-	NewWithT(t).Expect(err).To(HaveOccurred(), "a function was written as JSON")
+	NewWithT(t).Expect(err).To(HaveOccurred(), "an object that cannot be converted was accepted")
 }
 
 func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {

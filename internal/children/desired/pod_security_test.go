@@ -119,8 +119,8 @@ func TestNewPodSecurity_rejectsUnknownStandard(t *testing.T) {
 	}
 }
 
-// TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo
-// sets can violate it.
+// TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo sets
+// can violate it.
 func TestOf_podsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {

@@ -52,8 +52,8 @@ func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfigur
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
 }
 
-// lifecycle adds probes to a container and, if the container does not drain its connections, a delay before it stops. The probes for
-// the operator's own echo server use the metrics port, where client requests cannot crowd them out.
+// lifecycle adds probes to a container and, if the container does not drain its connections, a delay before it stops. The probes for the
+// operator's own echo server use the metrics port, where client requests cannot crowd them out.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
 		ready := httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)

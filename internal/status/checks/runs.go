@@ -104,8 +104,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
 }
 
-// hasRunSince reports whether the most recent scheduled run has finished, regardless of its configuration. The comparison uses the
-// pod's creation time from the API server, because the clocks of the node and the CronJob controller may differ.
+// hasRunSince reports whether the most recent scheduled run has finished, regardless of its configuration. The comparison uses the pod's
+// creation time from the API server, because the clocks of the node and the CronJob controller may differ.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastRunTime != nil {
@@ -117,8 +117,8 @@ func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	return last.Add(clockSkew).After(r.Scheduled)
 }
 
-// whyNoVerdict returns the reason why the most recent scheduled run has no verdict. If the run's newest pod does not show the reason, the
-// result is a generic message.
+// whyNoVerdict returns the reason why the most recent scheduled run has no verdict: the run has no pod, or its newest pod shows the reason.
+// Otherwise, the result is a generic message.
 func (r Runs) whyNoVerdict() string {
 	pods := r.podsOfLast()
 	if len(pods) == 0 {

@@ -88,8 +88,8 @@ func exceededAdvice(object string, resources []string) string {
 	}
 }
 
-// unsetProblem returns the problem for containers that do not set the resources that a quota requires, given text such as "limits.cpu
-// for: echo; limits.memory for: echo".
+// unsetProblem returns the problem for containers that do not set the resources that a quota requires, given text such as "limits.cpu for:
+// echo; limits.memory for: echo".
 func unsetProblem(quota, unset, subject string) message.Problem {
 	var names, fields []string
 	for each := range strings.SplitSeq(unset, "; ") {

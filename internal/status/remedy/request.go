@@ -36,7 +36,7 @@ func Of(err error) message.Problem {
 // retried is the advice for an error that may resolve itself without a change to the Echo.
 const retried = "The operator retries automatically."
 
-// ofRequest returns the problem for a failed request for a child.
+// ofRequest returns the problem that a failed request for a child causes.
 func ofRequest(request *children.RequestError) message.Problem {
 	object := fmt.Sprintf("the %s %s", request.Kind, request.Key.Name)
 	words := request.Err.Error()

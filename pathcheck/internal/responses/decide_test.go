@@ -149,7 +149,7 @@ func TestDecideStream(t *testing.T) {
 	}
 }
 
-func TestDecideStatuses_andResponseHeaders(t *testing.T) {
+func TestDecideStatuses_andOtherResponseFacts(t *testing.T) {
 	at := func(status int) run.Outcome { return run.Outcome{Response: &wire.Response{Status: status}} }
 	expectValue(t, "as they are", decideStatuses(map[int]run.Outcome{404: at(404), 503: at(503)}), fact.Kept)
 	expectValue(t, "pages of a proxy", decideStatuses(map[int]run.Outcome{404: at(404), 503: refused("503")}), "replaced 503")

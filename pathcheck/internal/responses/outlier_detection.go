@@ -69,7 +69,7 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 // pod responds.
 func decideOutlierDetection(before, after *seen) fact.Fact {
 	const name = "outlierDetection"
-	sent := fmt.Sprintf("%d requests with status 503", 2*failures)
+	sent := fmt.Sprintf("%d requests for responses with status 503", 2*failures)
 	switch {
 	case after == nil:
 		return fact.New(name, "all", sent, "no more responses from the Echo")
