@@ -27,8 +27,8 @@ type Delays struct {
 	Rejected func(reason string)
 }
 
-// Await waits until a delay has elapsed or the server stops. If the context is done first, Await returns the context's cause. It can
-// also return ErrTooManyDelays or ErrOverBudget.
+// Await waits until a delay has elapsed or the server stops. If the context is done first, Await returns the context's cause. It can also
+// return ErrTooManyDelays or ErrOverBudget.
 func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) error {
 	if delay == 0 {
 		return nil

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// messageTimeout is the time limit for receiving or sending a message.
+	// messageTimeout is the time limit for receiving a message.
 	messageTimeout = 30 * time.Second
 	// betweenMessages is the maximum idle time of a stream between two messages from the client.
 	betweenMessages = 10 * time.Minute

@@ -208,8 +208,8 @@ func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
 	}
 }
 
-// TestNewAdmin_acceptsProbeBeyondConnectionLimit opens more connections than the admin port keeps open.
-func TestNewAdmin_acceptsProbeBeyondConnectionLimit(t *testing.T) {
+// TestNewEvictingListener_acceptsProbeBeyondLimit opens more connections than the admin port keeps open.
+func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
 	h := handlerOf(t)
 	inner := echotest.ListenLocally(t)
 	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)

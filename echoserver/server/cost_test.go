@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// maxCost is the maximum CPU time for any request of at most 64 KiB, as a multiple of the CPU time for a plain request.
+	// maxCost is the maximum CPU time for a request of at most 64 KiB, as a multiple of the CPU time for a plain request.
 	maxCost = 20
-	// maxCostOfLargeHeaders is the maximum with the largest ECHO_MAX_HEADER_BYTES. Invalid UTF-8 is the most expensive header: each byte
-	// becomes three bytes in the description, and more in the list of raw values.
+	// maxCostOfLargeHeaders is this maximum for large headers if ECHO_MAX_HEADER_BYTES has its highest value. Invalid UTF-8 is the most
+	// expensive header: each byte becomes three bytes in the description, and more in the list of raw values.
 	maxCostOfLargeHeaders = 30
 	// costRequests is the number of requests in each measurement.
 	costRequests = 200

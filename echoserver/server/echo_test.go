@@ -92,7 +92,7 @@ func TestRoute_echoesAllPathsExceptReserved(t *testing.T) {
 	}
 }
 
-func TestHandler_headLikeGet(t *testing.T) {
+func TestHandler_respondsToHeadLikeGet(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		got := echotest.Send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")

@@ -100,8 +100,8 @@ func TestHandler_limitsUploadOfRejectedCall(t *testing.T) {
 	})
 }
 
-// TestHandler_endsUnreadCalls checks that the server ends a response that the client does not read, but does not end a
-// stream that is merely idle.
+// TestHandler_endsUnreadCalls checks that the server ends a response that the client does not read, but does not end a stream that is
+// merely idle.
 func TestHandler_endsUnreadCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)

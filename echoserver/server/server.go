@@ -29,8 +29,8 @@ const (
 	maxStreams = 32
 	// window is the maximum size, in bytes, of body data in transit on an HTTP/2 connection.
 	window = 64 << 10
-	// maxFrame is the maximum size, in bytes, of an HTTP/2 frame. It is the lowest value that RFC 9113 (4.2) allows, because net/http keeps
-	// a buffer of this size for each connection.
+	// maxFrame is the maximum size, in bytes, of an HTTP/2 frame. net/http keeps a buffer of this size for each connection, so maxFrame is the
+	// lowest value that RFC 9113 (4.2) allows.
 	maxFrame = 16 << 10
 )
 

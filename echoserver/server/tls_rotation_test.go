@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestCertificates_rotateUnderLoad sends requests on new and persistent connections while the certificate is rotated.
-func TestCertificates_rotateUnderLoad(t *testing.T) {
+// TestCertificates_rotatesUnderLoad sends requests on new and persistent connections while the certificate is rotated.
+func TestCertificates_rotatesUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
 	second := s.authority.Issue(t, "second")
 	var mutex sync.Mutex

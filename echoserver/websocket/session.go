@@ -102,8 +102,8 @@ func (s *session) close(code websocket.StatusCode, reason string) {
 	_ = s.socket.Close(code, reason)
 }
 
-// closeFor returns the close code and the reason for an error on a WebSocket, and the limit that was reached, if any. The code and
-// the reason have no effect if the library has already sent a close frame, as it does for most invalid frames.
+// closeFor returns the close code and the reason for an error on a WebSocket, and the limit that was reached, if any. The code and the
+// reason have no effect if the library has already sent a close frame, as it does for most invalid frames.
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):

@@ -24,10 +24,15 @@ func documented(t *testing.T, page, words string) string {
 	return found[0].Text
 }
 
-// TestRun_writesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a metric with
+// TestMain_pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a metric with
 // the result, even if pathcheck exits with an error.
-func TestRun_writesMetricAsDocumented(t *testing.T) {
+func TestMain_pathcheckWritesMetricAsDocumented(t *testing.T) {
 	job := documented(t, "docs/how-to/monitor.md", "To check a path from outside the cluster")
+	for _, part := range []string{"https://shop.example.com", "client.address=kept", "/var/lib/node_exporter"} {
+		if !strings.Contains(job, part) {
+			t.Fatalf("%q is not in the job:\n%s", part, job)
+		}
+	}
 	programs := filepath.Dir(build(t)[0])
 	_, addresses := startEchoServer(t, filepath.Join(programs, "echo-server"))
 	for name, test := range map[string]struct{ url, expect, want string }{
@@ -37,7 +42,7 @@ func TestRun_writesMetricAsDocumented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			command := exec.CommandContext(t.Context(), "bash", "-c", strings.NewReplacer("https://shop.example.com", test.url,
+			command := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("https://shop.example.com", test.url,
 				"client.address=kept", test.expect, "/var/lib/node_exporter", folder).Replace(job))
 			command.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + folder}
 			output, err := command.CombinedOutput()

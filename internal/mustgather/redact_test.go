@@ -55,8 +55,8 @@ func TestNewRedactor_decidesEveryEchoField(t *testing.T) {
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
 }
 
-// TestRules_everyKind checks that every kind has a rule. Without a rule, objects of the kind would be written without any fields.
-func TestRules_everyKind(t *testing.T) {
+// TestNewRedactor_hasRuleForEveryKind checks that every kind has a rule. Without a rule, objects of the kind would be written without any fields.
+func TestNewRedactor_hasRuleForEveryKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
 		if decided[kind.Kind] == nil {

@@ -135,8 +135,8 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
-// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images
-// are referenced by digest.
+// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images are
+// referenced by digest.
 func TestChart_isOfTheVersion(t *testing.T) {
 	metadata := loadChart(t).Metadata
 	if metadata.Version != version(t) || metadata.AppVersion != version(t) {

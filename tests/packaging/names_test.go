@@ -16,7 +16,7 @@ func TestDocumentedNames_exist(t *testing.T) {
 	part := regexp.MustCompile("_(bucket|sum|count)$") // the suffixes of histogram metrics
 	notNames := []string{"echo_namespace", "ECHO_INFO_"}
 	for file, content := range documents(t) {
-		// Both pages mention names that were removed, or that belong to other projects.
+		// These two pages mention names that were removed or that belong to other projects.
 		if file == "CHANGELOG.md" || file == "docs/how-to/coming-from-another-echo-server.md" {
 			continue
 		}

@@ -1,6 +1,6 @@
-// Words checks the vocabulary of docs and comments. It fails if a text contains a term that the project has replaced, if 1,000 words
-// contain more markers of translated English than limits.json allows, or if the name of a test does not start with a name in the code.
-// Limits may only be lowered.
+// Words checks the vocabulary of docs and comments, and the names of unit tests. It fails if a text contains a term that the project has
+// replaced, if 1,000 words contain more markers of translated English than limits.json allows (these limits may only be lowered), or if the
+// name of a unit test does not start with the name of a function, method, or type.
 //
 // usage: go run ./tests/words [-draw]
 //

@@ -69,6 +69,7 @@ func TestTestNames_problems(t *testing.T) {
 		"a/a.go":            "package a\n\ntype reader struct{}\n\nfunc (reader) Read() {}\nfunc parse() {}\n",
 		"a/a_test.go":       "package a\n\nfunc TestParse(t *testing.T) {}\nfunc TestReader_atEnd(t *testing.T) {}\nfunc TestRead_twice(t *testing.T) {}\n",
 		"b/b_test.go":       "package b\n\nfunc TestTheEndIsRead(t *testing.T) {}\nfunc FuzzAll(f *testing.F) {}\nfunc helper() {}\n",
+		"tests/c/c.go":      "package c\n\nfunc theEndIsRead() {}\n",
 		"tests/c/c_test.go": "package c\n\nfunc TestChart(t *testing.T) {}\n",
 	} {
 		if err := names.add(file, content); err != nil {

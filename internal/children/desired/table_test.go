@@ -54,9 +54,9 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 	return nil
 }
 
-// TestChildren compares the children of Echoes with the files in testdata. With UPDATE=1, it rewrites these files, so that the changes can
+// TestOf_returnsDesiredChildren compares the children of Echoes with the files in testdata. With UPDATE=1, it rewrites these files, so that the changes can
 // be reviewed.
-func TestChildren(t *testing.T) {
+func TestOf_returnsDesiredChildren(t *testing.T) {
 	config := children.Config{
 		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
 			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},

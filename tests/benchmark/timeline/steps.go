@@ -65,8 +65,8 @@ func steps() []step {
 	}
 }
 
-// when converts a condition for objects of one kind into a condition for objects of any kind. Objects of other kinds never meet the
-// new condition.
+// when converts a condition for objects of one kind into a condition for objects of any kind. Objects of other kinds never meet the new
+// condition.
 func when[T client.Object](holds func(T) bool) func(client.Object) bool {
 	return func(object client.Object) bool {
 		typed, ok := object.(T)

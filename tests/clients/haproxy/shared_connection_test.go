@@ -25,8 +25,8 @@ var configuration string
 // limit is the default maximum size of request headers, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client sends requests with a large cookie or a long
-// path. These requests must not affect the other clients' requests.
+// TestLargeHeadersOfOneClient sends concurrent requests from eight clients. One client sends requests with a large cookie or a long path.
+// These requests must not affect the other clients' requests.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// edit is a change to a child that another client makes with kubectl patch.
+// edit is a change that another client makes to a child with kubectl patch.
 type edit struct {
 	kind, what string
 	patchType  types.PatchType

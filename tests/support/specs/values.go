@@ -105,7 +105,7 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether drawObject leaves out the given optional field. Most values of these fields are rejected.
+// rarely reports whether drawObject leaves out the given optional field. It does so for fields most of whose values are rejected.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)

@@ -2,7 +2,7 @@ package figures
 
 import "slices"
 
-// row is a row of the table. It compares one of the operator's figures with a limit, such as the raw writer's figure, and with a goal.
+// row describes a row of the table. It compares one of the operator's figures with a limit, such as the raw writer's figure, and with a goal.
 type row struct {
 	metric          string
 	measured, limit string // names of figures
