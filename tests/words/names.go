@@ -27,31 +27,36 @@ func (n *testNames) add(file, content string) error {
 	if err != nil {
 		return err
 	}
-	isTest := strings.HasSuffix(file, "_test.go")
 	for _, declaration := range parsed.Decls {
-		switch d := declaration.(type) {
-		case *ast.FuncDecl:
-			if !isTest {
-				n.declare(d.Name.Name)
-			} else if d.Recv == nil && strings.HasPrefix(d.Name.Name, "Test") {
-				n.tests = append(n.tests, namedTest{file, d.Name.Name})
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if named, is := spec.(*ast.TypeSpec); is && !isTest {
-					n.declare(named.Name.Name)
-				}
-			}
+		if strings.HasSuffix(file, "_test.go") {
+			n.addTest(file, declaration)
+		} else {
+			n.declare(declaration)
 		}
 	}
 	return nil
 }
 
-func (n *testNames) declare(name string) {
+func (n *testNames) addTest(file string, declaration ast.Decl) {
+	if function, is := declaration.(*ast.FuncDecl); is && function.Recv == nil && strings.HasPrefix(function.Name.Name, "Test") {
+		n.tests = append(n.tests, namedTest{file, function.Name.Name})
+	}
+}
+
+func (n *testNames) declare(declaration ast.Decl) {
 	if n.declared == nil {
 		n.declared = map[string]bool{}
 	}
-	n.declared[strings.ToLower(name)] = true
+	switch d := declaration.(type) {
+	case *ast.FuncDecl:
+		n.declared[strings.ToLower(d.Name.Name)] = true
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if named, is := spec.(*ast.TypeSpec); is {
+				n.declared[strings.ToLower(named.Name.Name)] = true
+			}
+		}
+	}
 }
 
 // problems returns an error for each test whose name does not start with a declared name.
