@@ -74,13 +74,13 @@ func ofVersion(commands, version string) string {
 // upgrade returns the documented commands that upgrade to a version.
 func upgrade(version string) string {
 	GinkgoHelper()
-	return realcluster.Changed(realcluster.Documented(version, installPage, "## Upgrading, with Helm"), "version=1.2.3", "version="+version)
+	return realcluster.Changed(realcluster.Documented(version, installPage, "## Upgrading with Helm"), "version=1.2.3", "version="+version)
 }
 
 // uninstall follows the documented steps, and expects them to delete all of the operator's objects.
 func (p program) uninstall(ctx context.Context) {
 	GinkgoHelper()
-	p.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Uninstalling, with Helm"))
+	p.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(0), installPage, "## Uninstalling with Helm"))
 	Eventually(left).WithContext(ctx).Should(BeEmpty())
 }
 

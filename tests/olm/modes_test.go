@@ -30,7 +30,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 			BeEmpty())
 		Expect(mayCreateDeployments(ctx, "echo-others")).To(BeFalse())
 
-		run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM"))
+		run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling with OLM"))
 		realcluster.Kubectl(ctx, append([]string{"delete", "namespace", waitTimeout}, namespaces...)...)
 		expectNothingLeft(ctx)
 	},

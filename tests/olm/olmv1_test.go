@@ -35,7 +35,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		}, SpecTimeout(15*time.Minute))
 
 		It("is uninstalled without leaving anything behind", func(ctx SpecContext) {
-			run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"))
+			run(ctx, realcluster.Documented(version(0), installPage, "## Uninstalling with OLM v1"))
 			expectNothingLeft(ctx)
 		}, SpecTimeout(10*time.Minute))
 	})
@@ -49,7 +49,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
 		// The first command would delete Echoes, but the Echoes are already gone.
-		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling, with OLM v1"), "\n")
+		_, steps, _ := strings.Cut(realcluster.Documented(version(0), installPage, "## Uninstalling with OLM v1"), "\n")
 		run(ctx, steps)
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
@@ -64,7 +64,7 @@ func installationByOLMv1(version string) string {
 // upgradeByOLMv1 returns the documented commands that upgrade to a version.
 func upgradeByOLMv1(version string) string {
 	GinkgoHelper()
-	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version)
+	return changed(realcluster.Documented(version, installPage, "## Upgrading with OLM v1"), "version=1.2.3", "version="+version)
 }
 
 // expectSettled waits until OLM has nothing left to retry. OLM retries, for example, if a permission is missing.

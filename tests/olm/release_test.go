@@ -34,7 +34,7 @@ var _ = Describe("a signed release", Label("release"), func() {
 	Context("by OLM v1", Ordered, func() {
 		BeforeAll(func(ctx SpecContext) { run(ctx, "cd ../.. && tests/olm/install-olmv1") }, NodeTimeout(20*time.Minute))
 		(&reader{install: installationByOLMv1, upgrade: upgradeByOLMv1, uninstall: func(version string) string {
-			return realcluster.Documented(version, installPage, "## Uninstalling, with OLM v1")
+			return realcluster.Documented(version, installPage, "## Uninstalling with OLM v1")
 		}}).specs()
 	})
 
@@ -43,15 +43,15 @@ var _ = Describe("a signed release", Label("release"), func() {
 			return changed(realcluster.Documented(version, installPage, "## With Helm"), "charts/echo-operator ",
 				"charts/echo-operator --version "+version+" ")
 		}, upgrade: func(version string) string {
-			return changed(realcluster.Documented(version, installPage, "## Upgrading, with Helm"), "version=1.2.3", "version="+version)
+			return changed(realcluster.Documented(version, installPage, "## Upgrading with Helm"), "version=1.2.3", "version="+version)
 		}, uninstall: func(version string) string {
-			return realcluster.Documented(version, installPage, "## Uninstalling, with Helm")
+			return realcluster.Documented(version, installPage, "## Uninstalling with Helm")
 		}}).specs)
 	}
 
 	withoutOLM := func(version string) string { return realcluster.Documented(version, installPage, "## Without OLM") }
 	Context("by install.yaml", Ordered, (&reader{install: withoutOLM, upgrade: withoutOLM, uninstall: func(version string) string {
-		return realcluster.Documented(version, installPage, "## Uninstalling, without OLM")
+		return realcluster.Documented(version, installPage, "## Uninstalling without OLM")
 	}}).specs)
 })
 

@@ -76,7 +76,7 @@ func installation(version string) string {
 // upgradeByOLM returns the documented commands that upgrade to a version.
 func upgradeByOLM(version string) string {
 	GinkgoHelper()
-	return changed(realcluster.Documented(version, installPage, "## Upgrading, with OLM"), "version=1.2.3", "version="+version)
+	return changed(realcluster.Documented(version, installPage, "## Upgrading with OLM"), "version=1.2.3", "version="+version)
 }
 
 func changed(text, from, to string) string {
@@ -161,7 +161,7 @@ func expectNothingLeft(ctx context.Context) {
 // uninstallation returns the documented commands that uninstall a version.
 func uninstallation(version string) string {
 	GinkgoHelper()
-	return realcluster.Documented(version, installPage, "## Uninstalling, with OLM")
+	return realcluster.Documented(version, installPage, "## Uninstalling with OLM")
 }
 
 // uninstall follows the documented steps, and expects them to delete all of the operator's objects.

@@ -15,7 +15,7 @@ var _ = Describe("the operator without OLM", func() {
 		waitReady(ctx, "default")
 		run(ctx, realcluster.Documented(version(1), installPage, "## Without OLM"))
 		waitReady(ctx, "default")
-		run(ctx, realcluster.Documented(version(1), installPage, "## Uninstalling, without OLM"))
+		run(ctx, realcluster.Documented(version(1), installPage, "## Uninstalling without OLM"))
 		expectNothingLeft(ctx)
 	}, SpecTimeout(10*time.Minute))
 })
