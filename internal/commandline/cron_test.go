@@ -24,8 +24,8 @@ func documented(t *testing.T, page, words string) string {
 	return found[0].Text
 }
 
-// TestMain_pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a metric with
-// the result, even if pathcheck exits with an error.
+// TestMain_pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a
+// metric with the result, even if pathcheck exits with an error.
 func TestMain_pathcheckWritesMetricAsDocumented(t *testing.T) {
 	job := documented(t, "docs/how-to/monitor.md", "To check a path from outside the cluster")
 	for _, part := range []string{"https://shop.example.com", "client.address=kept", "/var/lib/node_exporter"} {

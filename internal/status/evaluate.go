@@ -94,8 +94,8 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	}
 }
 
-// SetCondition sets a condition. It keeps the conditions in a fixed order, regardless of which condition was set first. The console shows the
-// conditions in this order.
+// SetCondition sets a condition. It keeps the conditions in a fixed order, whichever was set first. The console shows the conditions in this
+// order.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}

@@ -166,7 +166,7 @@ func (w *sweep) report(t *testing.T, faults, scenarios int) {
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
-// lags contains the numbers of changes by which the tests delay a watch. 0 means that the watch reports no further changes.
+// lags lists how far the tests hold back a watch, as a number of changes. 0 means that the watch reports no further changes.
 var lags = []int{0, 1, 2}
 
 // singles returns the plans with a single fault.
