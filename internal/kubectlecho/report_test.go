@@ -32,7 +32,7 @@ func brokenReport() report {
 	pod.Metadata.CreationTimestamp = hour
 	pod.cells = map[string]string{"Ready": "0/1", "Status": "ImagePullBackOff", "Restarts": "0", "Node": "node-1"}
 	r.add(tree(object{Metadata: echo.ObjectMeta, kind: "Echo", cells: map[string]string{"Ready": "1/2", "Status": "Warning"}}, []object{pod}),
-		[]corev1.Event{{Reason: "Failed", Message: "Failed to\npull", LastTimestamp: hour,
+		[]corev1.Event{{Reason: "Failed\x1b", Message: "Failed to\npull\x1b\a", LastTimestamp: hour,
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "web-1", UID: "web-1"}},
 			{Reason: "NotReady", Message: "No such image.", LastTimestamp: hour,
 				InvolvedObject: corev1.ObjectReference{Kind: "Echo", Name: "web", UID: "web"}}})
@@ -77,7 +77,7 @@ func TestReport_json(t *testing.T) {
 		`"objects":[{"kind":"Echo","name":"web","ready":"1/2","status":"Warning","creationTimestamp":"HOUR"},` +
 		`{"kind":"Pod","name":"web-1","owner":"Echo/web","ready":"0/1","status":"ImagePullBackOff","restarts":"0","node":"node-1",` +
 		`"creationTimestamp":"HOUR"}],"nodeProblems":{"node-1":["NotReady","DiskPressure"]},` +
-		`"warnings":[{"lastSeen":"HOUR","object":"Pod/web-1","reason":"Failed","message":"Failed to pull"}]}]}`
+		`"warnings":[{"lastSeen":"HOUR","object":"Pod/web-1","reason":"Failed\u001b","message":"Failed to pull"}]}]}`
 	got := &bytes.Buffer{}
 	if err := json.Compact(got, []byte(out.String())); err != nil || got.String() != strings.ReplaceAll(want, "HOUR", hour) {
 		t.Errorf("the report is %s: %v", got, err)

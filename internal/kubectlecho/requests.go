@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -131,13 +130,13 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	r.latency, r.status = time.Since(began), response.Status
-	r.text = fmt.Sprintf("\n%s %s\n%s", response.Proto, response.Status, shorten(body))
+	r.latency, r.status = time.Since(began), oneLine(response.Status)
+	r.text = fmt.Sprintf("\n%s %s\n%s", response.Proto, r.status, shorten(body))
 	named := struct{ Pod string }{pod.Name}
 	_ = json.Unmarshal(body, &named) // an image other than the echo server may respond with other content
-	r.pod = named.Pod
+	r.pod = oneLine(named.Pod)
 	if desired := echo.Spec.Response; response.StatusCode >= 400 && (desired == nil || int(desired.StatusCode) != response.StatusCode) {
-		err = cmp.Or(err, errors.New(response.Status))
+		err = cmp.Or(err, errors.New(r.status))
 	}
 	return r, err
 }
@@ -151,16 +150,11 @@ func shorten(body []byte) string {
 	var text strings.Builder
 	lines := strings.Split(strings.TrimSpace(string(body)), "\n")
 	for _, line := range lines[:min(len(lines), shownLines)] {
-		printable := strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) {
-				return -1
-			}
-			return r
-		}, line)
-		if shown := []rune(printable); len(shown) > shownRunes {
-			printable = string(shown[:shownRunes]) + "..."
+		line = printable(line)
+		if shown := []rune(line); len(shown) > shownRunes {
+			line = string(shown[:shownRunes]) + "..."
 		}
-		text.WriteString(printable + "\n")
+		text.WriteString(line + "\n")
 	}
 	if len(lines) > shownLines {
 		text.WriteString("...\n")

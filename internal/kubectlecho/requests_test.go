@@ -118,7 +118,7 @@ func TestNewTest_sendsToReadyPods(t *testing.T) {
 		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},
 		owner: "echo",
 		pods:  []corev1.Pod{pod("a"), pod("b"), pod("c", notReady), pod("d"), pod("e", terminating)},
-		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "b"}`, plain),
+		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "\u001bb\n"}`, plain),
 			"d": respond(t, "of another image", plain)},
 	}
 	server := httptest.NewServer(api)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,13 +88,29 @@ func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 // printTable prints rows of cells in columns, or nothing if there is only a header row.
 func printTable(out io.Writer, rows [][]string) error {
 	writer := printers.GetNewTabWriter(out)
-	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
+	for i, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
+		for j := range row {
+			if i > 0 {
+				row[j] = printable(row[j])
+			}
+		}
 		_, _ = fmt.Fprintln(writer, strings.Join(row, "\t")) // Flush returns the error
 	}
 	return writer.Flush()
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine returns text from the cluster as one line.
+func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
+
+// printable removes the characters that a terminal would interpret.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
 
 // cluster is the API server that a command line selects.
 type cluster struct {

@@ -58,20 +58,31 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 			}
 			all = append(all, o)
 		}
-		if !apierrors.IsNotFound(err) { // not every cluster serves all kinds
+		if !apierrors.IsNotFound(err) && (!apierrors.IsForbidden(err) || c.serves(ctx, kind)) { // not every cluster serves all kinds
 			problems = append(problems, err)
 		}
 	}
 	return all, problems
 }
 
+// serves reports whether the cluster serves a kind, or may serve it. A request for a kind that is not served is forbidden if the user lacks
+// the permission, because the API server checks permissions first. All users may read the list of served kinds.
+func (c *cluster) serves(ctx context.Context, kind kinds.Kind) bool {
+	list := metav1.APIResourceList{}
+	if err := read(ctx, c.Get().AbsPath(pathOf(kind)), &list); err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource })
+}
+
 // tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
-// but a different owner, and ReplicaSets without pods, such as ReplicaSets of earlier revisions.
+// but a different owner, and ReplicaSets without pods, such as ReplicaSets of earlier revisions. The numbers in a ReplicaSet's status exclude
+// terminating pods.
 func tree(echo object, objects []object) []object {
 	owned := map[types.UID][]object{}
 	for _, o := range objects {
 		owner := metav1.GetControllerOfNoCopy(&o.Metadata)
-		if owner == nil || o.cells["Desired"] == "0" && o.cells["Current"] == "0" {
+		if owner == nil || o.cells["Desired"] == "0" && o.cells["Current"] == "0" && !owns(objects, o.Metadata.UID) {
 			continue
 		}
 		parent := owner.UID
@@ -85,6 +96,14 @@ func tree(echo object, objects []object) []object {
 
 func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
+}
+
+// owns reports whether any of the objects has the owner with the given UID.
+func owns(all []object, uid types.UID) bool {
+	return slices.ContainsFunc(all, func(o object) bool {
+		owner := metav1.GetControllerOfNoCopy(&o.Metadata)
+		return owner != nil && owner.UID == uid
+	})
 }
 
 // branches returns the objects below an owner in the tree. The lines of each object begin with the given lines, which belong to the levels

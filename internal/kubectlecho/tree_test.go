@@ -33,6 +33,10 @@ func TestTree(t *testing.T) {
 				empty, of("ReplicaSet", "set", "Deployment", "deployment"), of("Service", "service", "Echo", "web")},
 			[]string{"Echo/web", "├─Deployment/deployment", "│ └─ReplicaSet/set", "│   ├─Pod/a", "│   └─Pod/b", "└─Service/service"},
 		},
+		"a terminating pod of an earlier revision": {
+			[]object{of("Deployment", "deployment", "Echo", "web"), of("Pod", "a", "ReplicaSet", "old"), empty},
+			[]string{"Echo/web", "└─Deployment/deployment", "  └─ReplicaSet/old", "    └─Pod/a"},
+		},
 		"a companion of another owner's pod": {
 			[]object{of("Pod", "companion", "Pod", "application"), of("Service", "service", "Echo", "web")},
 			[]string{"Echo/web", "├─Pod/companion", "└─Service/service"},

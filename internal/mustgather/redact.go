@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/echo-operator/echo-operator/internal/kinds"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 const (
@@ -27,9 +28,10 @@ var keptFields []byte
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
-	// secrets holds the values of fields whose action is "secret". The texts replacer redacts these values, and is nil if secrets were
-	// added since its last use.
+	// secrets holds the forms of the values of fields whose action is "secret". Once they are sorted, longest contains them, starting with
+	// the longest, and texts replaces them. Both are nil if secrets were added since then.
 	secrets map[string]bool
+	longest []string
 	texts   *strings.Replacer
 	// learning is true while secrets are being collected. Nothing is written during this time, so no strings need to be redacted.
 	learning bool
@@ -130,24 +132,75 @@ func (r *redactor) secret(value any) any {
 		}
 		return kept
 	case string:
-		if len(value) >= leastSecret && !r.secrets[value] {
-			quoted := strconv.Quote(value) // the form that logs and messages use
-			r.secrets[value], r.secrets[quoted[1:len(quoted)-1]] = true, true
-			r.texts = nil
+		for _, form := range formsOf(value) {
+			if len(form) >= leastSecret && !r.secrets[form] {
+				r.secrets[form] = true
+				r.longest, r.texts = nil, nil
+			}
 		}
 	}
 	return redacted
 }
 
-// text redacts the recorded secrets in a string.
+// formsOf returns the forms in which a secret and its lines occur in texts: unchanged, escaped as in logs, and as quoted by the operator.
+func formsOf(secret string) []string {
+	forms := []string{secret}
+	for _, part := range append(strings.Split(secret, "\n"), secret) {
+		part = strings.TrimSpace(part)
+		escaped, quoted := strconv.Quote(part), message.Quote(part)
+		forms = append(forms, part, escaped[1:len(escaped)-1], quoted[1:len(quoted)-1])
+	}
+	return forms
+}
+
+// text redacts the recorded secrets in a string, and their parts next to each place where a message was cut.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
-		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
+		r.longest = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
 		var pairs []string
-		for _, secret := range secrets {
+		for _, secret := range r.longest {
 			pairs = append(pairs, secret, redacted)
 		}
 		r.texts = strings.NewReplacer(pairs...)
 	}
-	return r.texts.Replace(text)
+	parts := strings.Split(r.texts.Replace(text), message.Ellipsis)
+	for i := range parts {
+		for _, secret := range r.longest {
+			if i < len(parts)-1 {
+				parts[i] = redactEnd(parts[i], secret)
+			}
+			if i > 0 {
+				parts[i] = redactBeginning(parts[i], secret)
+			}
+		}
+	}
+	return strings.Join(parts, message.Ellipsis)
+}
+
+// redactEnd redacts the beginning of a secret, of at least leastSecret bytes, at the end of a string.
+func redactEnd(text, secret string) string {
+	for at := 0; ; at++ {
+		next := strings.Index(text[at:], secret[:leastSecret])
+		if next < 0 {
+			return text
+		}
+		at += next
+		if strings.HasPrefix(secret, text[at:]) {
+			return text[:at] + redacted
+		}
+	}
+}
+
+// redactBeginning redacts the end of a secret, of at least leastSecret bytes, at the beginning of a string.
+func redactBeginning(text, secret string) string {
+	for end := len(text); ; end-- {
+		last := strings.LastIndex(text[:end], secret[len(secret)-leastSecret:])
+		if last < 0 {
+			return text
+		}
+		end = last + leastSecret
+		if strings.HasSuffix(secret, text[:end]) {
+			return redacted + text[end:]
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/kinds"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // canary stands for a value that must not leave the cluster.
@@ -181,5 +182,43 @@ func TestRedactor_redactsLearnedSecretsInTexts(t *testing.T) {
 	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
 	if got := r.text("another-one"); got != redacted {
 		t.Errorf("a secret that was learned later is still in %q", got)
+	}
+}
+
+// TestRedactor_redactsOperatorQuotes checks status messages that quote a container's output. The operator changes and cuts such quotes.
+func TestRedactor_redactsOperatorQuotes(t *testing.T) {
+	long := strings.Repeat("/path", 50)
+	for _, secret := range []string{
+		"canary-4711", `{"user": "app", "password": "canary-4711"}`, `CORP\canary-4711`, "user\ncanary-4711", "user\n  canary-4711\n",
+		"https://canary-4711" + long, long + "canary-4711.", "canary-4711" + long + "canary-4711",
+	} {
+		r := rules(t)
+		r.learn(&object{Object: map[string]any{"kind": "Echo", "spec": map[string]any{"args": []any{"short", secret}}}})
+		for _, output := range []string{"panic: " + secret, secret, secret + ": not found", long + secret, long + secret + long} {
+			lines := strings.Split(strings.TrimSpace(output), "\n")
+			for _, quote := range []string{output, lines[len(lines)-1]} {
+				said := message.Short(message.MaxStatus, message.Problem{Text: "Container echo crashes", Quote: quote, Advice: "Check it."})
+				if got := r.text(said); strings.Contains(got, "canary") || !strings.Contains(got, "Container echo crashes") {
+					t.Errorf("%q becomes %q", said, got)
+				}
+			}
+		}
+	}
+}
+
+func TestRedactor_keepsTextBesideCuts(t *testing.T) {
+	r := rules(t)
+	r.learn(parsed(t, `{kind: Echo, spec: {args: [secret-value-one]}}`))
+	for text, want := range map[string]string{
+		"the secret... is short":            "the <redacted>... is short",
+		"secre...e-one is short":            "secre...e-one is short", // five bytes
+		"a secretary said secret-v...d-one": "a secretary said <redacted>...d-one",
+		"...ue-one-two...":                  "...<redacted>-two...",
+		"no cut: secret-val":                "no cut: secret-val",
+		"wait...":                           "wait...",
+	} {
+		if got := r.text(text); got != want {
+			t.Errorf("%q became %q, not %q", text, got, want)
+		}
 	}
 }

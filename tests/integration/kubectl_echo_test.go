@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -160,6 +161,19 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stderr).To(
 			HavePrefix(
 				`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
+	})
+
+	It("requires the role view, and prints no warning about kinds that the cluster does not serve", func(ctx SpecContext) {
+		server, admin := startCluster()
+		rules := manifest("rbac/echo_viewer_role.yaml", &rbacv1.ClusterRole{}).Rules
+		view := &rbacv1.ClusterRole{}
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKey{Name: "system:aggregate-to-view"}, view) }).WithContext(ctx).Should(Succeed())
+		Expect(controlplane.Grant(ctx, admin, "viewer", "default", append(rules, view.Rules...))).To(Succeed())
+		Expect(admin.Create(ctx, support.Echo("default", "web"))).To(Succeed())
+		Eventually(func() string {
+			_, stdout, stderr := run("status", "web", "-n", "default", "--as=viewer", "--kubeconfig="+writeKubeconfig(server.KubeConfig))
+			return stdout + stderr
+		}).WithContext(ctx).Should(And(HavePrefix("Echo default/web: unknown, "), Not(ContainSubstring("warning:"))))
 	})
 
 	It("lists Echoes that are not Ready first, and reports if there are no Echoes", func(ctx SpecContext) {

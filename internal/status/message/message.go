@@ -17,13 +17,14 @@ const (
 	MaxCondition = 32768
 )
 
+// Ellipsis replaces the part that is cut from a string.
+const Ellipsis = "..."
+
 const (
 	// minQuote is the minimum length of a quote that still explains something. Shorter quotes are omitted.
 	minQuote = 24
 	// minText is the minimum length to which a problem's text is cut. Less important sentences are omitted first.
 	minText = 60
-	// ellipsis replaces the part that is cut from a string.
-	ellipsis = "..."
 )
 
 // Problem describes what is wrong with an Echo, and what to do about it. The zero value means that no problem is known.
@@ -98,7 +99,7 @@ func plain(text string) string {
 		}
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	if strings.HasSuffix(text, ellipsis) {
+	if strings.HasSuffix(text, Ellipsis) {
 		return text
 	}
 	return strings.TrimRight(text, ". ")
@@ -127,9 +128,9 @@ func elide(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	head := max(limit-len(ellipsis), 0) / 2
-	tail := max(limit-len(ellipsis)-head, 0)
-	return strings.ToValidUTF8(text[:head], "") + ellipsis + strings.ToValidUTF8(text[len(text)-tail:], "")
+	head := max(limit-len(Ellipsis), 0) / 2
+	tail := max(limit-len(Ellipsis)-head, 0)
+	return strings.ToValidUTF8(text[:head], "") + Ellipsis + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
 // Truncate shortens a string to at most limit bytes without splitting a character.
@@ -137,5 +138,5 @@ func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:max(limit-len(ellipsis), 0)], "") + ellipsis
+	return strings.ToValidUTF8(text[:max(limit-len(Ellipsis), 0)], "") + Ellipsis
 }

@@ -83,7 +83,7 @@ func TestShort(t *testing.T) {
 func FuzzShort(f *testing.F) {
 	f.Add("Image x cannot be pulled", `"a" \"b\"`+"\nc", "Check it.", "0 of 1 pods are ready.", 80)
 	f.Fuzz(func(t *testing.T, text, quote, advice, other string, limit int) {
-		if limit %= 1000; limit < len(ellipsis) || !utf8.ValidString(strings.Join([]string{text, quote, advice, other}, " ")) {
+		if limit %= 1000; limit < len(Ellipsis) || !utf8.ValidString(strings.Join([]string{text, quote, advice, other}, " ")) {
 			t.Skip()
 		}
 		got := Short(limit, Problem{Text: text, Quote: quote, Advice: advice}, other)
