@@ -21,7 +21,7 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	if err := yaml.Unmarshal([]byte(alerts), &rules); err != nil {
 		return nil, fmt.Errorf("alerts.yaml: %w", err)
 	}
-	addRunbooks(rules)
+	complete(rules, namespace)
 	return []*unstructured.Unstructured{
 		object("ServiceMonitor", namespace, map[string]any{
 			"jobLabel": "app.kubernetes.io/name",
@@ -39,19 +39,24 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	}, nil
 }
 
-// addRunbooks adds the URL of its runbook to each alert.
-func addRunbooks(value any) {
+// complete adds the URL of its runbook to each alert, and limits the alert for missing time series to the operator in the given namespace.
+// Otherwise, an operator in another namespace would hide that this one does not respond.
+func complete(value any, namespace string) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			addRunbooks(item)
+			complete(item, namespace)
 		}
 	case map[string]any:
 		if annotations, ok := value["annotations"].(map[string]any); ok {
 			annotations["runbook_url"] = fmt.Sprintf("%s%v.md", runbooks, value["alert"])
 		}
+		if labels, ok := value["labels"].(map[string]any); ok && value["alert"] == "EchoOperatorDown" {
+			labels["namespace"] = namespace
+			value["expr"] = fmt.Sprintf("absent(up{job=\"echo-operator\", namespace=%q} == 1)", namespace)
+		}
 		for _, field := range value {
-			addRunbooks(field)
+			complete(field, namespace)
 		}
 	}
 }

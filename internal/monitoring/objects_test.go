@@ -3,6 +3,7 @@ package monitoring
 import (
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,13 @@ func TestObjects_suggestedRuleIsTested(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, groups, _ := strings.Cut(string(rule), "\n")
 	g.Expect(string(page)).To(ContainSubstring("  " + strings.ReplaceAll(strings.TrimSpace(groups), "\n", "\n  ") + "\n```"))
+}
+
+func TestObjects_downAlertOnlyForOwnOperator(t *testing.T) {
+	i := slices.IndexFunc(alertsOf(t), func(alert map[string]any) bool { return alert["alert"] == "EchoOperatorDown" })
+	down := alertsOf(t)[i]
+	NewWithT(t).Expect(down).To(And(HaveKeyWithValue("expr", `absent(up{job="echo-operator", namespace="operators"} == 1)`),
+		HaveKeyWithValue("labels", map[string]any{"severity": "critical", "namespace": "operators"})))
 }
 
 func TestObjects_inOperatorNamespace(t *testing.T) {

@@ -42,8 +42,13 @@ func render(t *testing.T, set ...string) (map[string]string, error) {
 			t.Fatal(err)
 		}
 	}
+	return renderIn(t, "echo-operator-system", values)
+}
+
+func renderIn(t *testing.T, namespace string, values map[string]any) (map[string]string, error) {
+	t.Helper()
 	loaded := loadChart(t)
-	release := chartutil.ReleaseOptions{Name: "x", Namespace: "echo-operator-system", IsInstall: true}
+	release := chartutil.ReleaseOptions{Name: "x", Namespace: namespace, IsInstall: true}
 	all, err := chartutil.ToRenderValues(loaded, values, release, nil)
 	if err != nil {
 		return nil, err

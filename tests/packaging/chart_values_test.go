@@ -27,6 +27,8 @@ func effects() []effect {
 		{"settings", "settings.OTEL_BSP_SCHEDULE_DELAY=10000000", `- name: OTEL_BSP_SCHEDULE_DELAY|value: "10000000"`},
 		{"settings", "settings.OTEL_EXPORTER_OTLP_HEADERS.secretKeyRef.name=a,settings.OTEL_EXPORTER_OTLP_HEADERS.secretKeyRef.key=b",
 			`- name: OTEL_EXPORTER_OTLP_HEADERS|key: b|name: a|secretKeyRef:|valueFrom:`},
+		{"settings", "settings.HTTPS_PROXY.secretKeyRef.name=a,settings.HTTPS_PROXY.secretKeyRef.key=b",
+			`- name: HTTPS_PROXY|key: b|name: a|secretKeyRef:|valueFrom:`},
 		{"watchNamespaces", "watchNamespaces={a,b}", `-ClusterRoleBinding echo-operator-manager-rolebinding|-value: ""|` +
 			`RoleBinding echo-operator-manager-rolebinding in a|RoleBinding echo-operator-manager-rolebinding in b|value: a,b`},
 		{"rbac.scope", "watchNamespaces={a,b},rbac.scope=Cluster", `-value: ""|value: a,b`},
@@ -89,6 +91,29 @@ func TestChart_values(t *testing.T) {
 	slices.Sort(tested)
 	if tested = slices.Compact(tested); !slices.Equal(tested, described) {
 		t.Errorf("the values are %v, but the tested values are %v", described, tested)
+	}
+}
+
+// TestChart_numbers checks that names that look like numbers remain strings, and that a setting can be a number.
+func TestChart_numbers(t *testing.T) {
+	files, err := renderIn(t, "2024", map[string]any{"watchNamespaces": []any{"1e3"},
+		"settings":      map[string]any{"OTEL_TRACES_SAMPLER_ARG": 0.1},
+		"monitoring":    map[string]any{"readers": []any{map[string]any{"name": "123", "namespace": "456"}}},
+		"networkPolicy": map[string]any{"enabled": true, "egress": nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range files {
+		if strings.Contains(content, "namespace: 2024\n") || strings.Contains(content, ": 1e3\n") || strings.Contains(content, ": 123\n") ||
+			strings.Contains(content, ": 456\n") {
+			t.Errorf("%s contains a name without quotation marks", file)
+		}
+	}
+	for file, want := range map[string]string{"deployment": `value: "0.1"`, "manager-role": `namespace: "1e3"`, "monitoring": `name: "123"`,
+		"network-policy": `namespace: "2024"`} {
+		if !strings.Contains(files["echo-operator/templates/"+file+".yaml"], want) {
+			t.Errorf("%s does not contain %s", file, want)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ app.kubernetes.io/name: echo-operator
 {{- define "echo-operator.subjects" -}}
 - kind: ServiceAccount
   name: echo-operator-controller-manager
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{- /* The value of an environment variable: a reference to a Secret or a ConfigMap, a text, a number, or a boolean. */ -}}
