@@ -31,6 +31,7 @@ type rawHeader struct {
 	begun      bool   // whether an earlier header was read on the connection
 	isPartial  bool   // the beginning may have been read together with the previous request
 	deadlines  int    // the number of deadlines set since the previous request
+	after      int    // the number of bytes after the apparent end of a partial header
 
 	ahead    byte // the first byte of the next header, which net/http reads while a handler runs
 	hasAhead bool
@@ -98,6 +99,9 @@ func (h *rawHeader) add(piece []byte) (rest []byte) {
 		h.addPart(part, end > 0)
 		piece = piece[len(part):]
 	}
+	if h.isPartial { // the apparent end may be an empty line before the request line
+		h.after += len(piece)
+	}
 	return piece
 }
 
@@ -148,12 +152,13 @@ func (h *rawHeader) names() []string {
 }
 
 // size returns the size of the part of the header that has been read. If the beginning of the header is unknown, the length of the request
-// line is 0.
+// line and the number of fields are 0.
 func (h *rawHeader) size() HeaderSize {
 	// Fields does not count the request line, Host, or the empty line.
 	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
-	if h.isPartial {
-		s.requestLine = 0
+	if h.isPartial { // the last read may contain the beginning of a body, whose lines are not fields
+		s.requestLine, s.Fields = 0, 0
+		s.Bytes += int64(max(0, h.after-readerSize))
 	}
 	return s
 }

@@ -3,10 +3,12 @@ package server
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -31,6 +33,41 @@ func TestNewServer_skipsEmptyLinesBeforeRequest(t *testing.T) {
 				t.Errorf("%q after %q: the response is %q", lines, before, got)
 			}
 		}
+	}
+}
+
+// afterEmptyLines returns a function that sends a request with one line break after it, and then two empty lines and a header that does not
+// end. net/http skips the line breaks, and keeps the first one in its buffer until the header arrives.
+func afterEmptyLines(size int) func(net.Conn) error {
+	return func(conn net.Conn) error {
+		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n\n"); err != nil {
+			return err
+		}
+		if _, err := conn.Read(make([]byte, 4096)); err != nil {
+			return err
+		}
+		header := "\n\nGET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("x: "+strings.Repeat("v", 280)+"\n", size/284)
+		_, err := io.WriteString(conn, header)
+		return err
+	}
+}
+
+func TestNewServer_limitsHeaderAfterEmptyLines(t *testing.T) {
+	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
+	if err := afterEmptyLines(3 * connection.DefaultHeaderBytes)(conn); err != nil {
+		t.Fatal(err)
+	}
+	if got := readStatus(t, conn); got != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("the status is %d", got)
+	}
+}
+
+// TestNewServer_readsPipelinedBody sends two requests at once. The second header, without the empty line at its end, fills net/http's buffer.
+func TestNewServer_readsPipelinedBody(t *testing.T) {
+	first, second := "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n", "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\nConnection: close\r\nX-Pad: "
+	second += strings.Repeat("p", 4096-len(first)-len(second)-2) + "\r\n\r\n" + strings.Repeat("a\n", 150)
+	if got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), first+second); strings.Count(got, "HTTP/1.1 200") != 2 {
+		t.Errorf("the responses are %q", got)
 	}
 }
 
