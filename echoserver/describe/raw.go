@@ -18,7 +18,7 @@ const (
 	rawCost = 80
 )
 
-// Raw is a request value that is not valid UTF-8. The rest of the response shows each invalid byte as U+FFFD.
+// Raw is a request value that is not valid UTF-8. The rest of the response shows each run of invalid bytes as one U+FFFD.
 type Raw struct {
 	Where      string `json:"where"`
 	Name       string `json:"name,omitempty"`
@@ -30,11 +30,12 @@ type Raw struct {
 // RawList lists the request values that are not valid UTF-8.
 type RawList []Raw
 
-// Add adds a value, unless it is valid UTF-8.
-func (l *RawList) Add(where, value string) {
-	if !utf8.ValidString(value) {
+// Add adds a value, unless it is valid UTF-8, and returns the text to show for it.
+func (l *RawList) Add(where, value string) (shown string) {
+	if shown = validText(value); shown != value {
 		l.append(Raw{Where: where, Base64: []byte(value)})
 	}
+	return shown
 }
 
 // AddFields adds each value that is not UTF-8 or whose name is not UTF-8. It returns the fields with valid names, and combines the
@@ -50,15 +51,17 @@ func (l *RawList) AddFields(where string, fields map[string][]string) map[string
 		if !utf8.ValidString(name) {
 			nameBytes = []byte(name)
 		}
-		for i, value := range fields[name] {
+		values := shown[shownName]
+		for _, value := range fields[name] {
 			if nameBytes != nil || !utf8.ValidString(value) {
-				l.append(Raw{Where: where, Name: shownName, Index: len(shown[shownName]) + i, Base64: []byte(value), NameBase64: nameBytes})
+				l.append(Raw{Where: where, Name: shownName, Index: len(values), Base64: []byte(value), NameBase64: nameBytes})
 			}
+			values = append(values, validText(value))
 		}
+		shown[shownName] = values
 		if nameBytes != nil && len(fields[name]) == 0 {
 			l.append(Raw{Where: where, Name: shownName, NameBase64: nameBytes})
 		}
-		shown[shownName] = append(shown[shownName], fields[name]...)
 	}
 	return shown
 }
@@ -99,11 +102,9 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText replaces each byte that is not UTF-8 with U+FFFD, as encoding/json does.
-func validText(text string) string { return strings.Map(validRune, text) }
-
-// validRune is a mapping for functions such as strings.Map, which call it with U+FFFD for each byte that is not UTF-8.
-func validRune(r rune) rune { return r }
+// validText replaces each run of bytes that are not UTF-8 with U+FFFD. encoding/json would replace each byte, which takes longer than the
+// rest of a large response.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // String returns the value as the page shows it.
 func (r *Raw) String() string {

@@ -135,11 +135,11 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 // listRaw lists the values that are not UTF-8. It must be called after redaction.
 func (a *Response) listRaw() {
 	list := &a.Request.Raw
-	list.Add("path", a.Path)
-	list.Add("host", a.Host)
-	list.Add("method", a.Method)
+	a.Path = list.Add("path", a.Path)
+	a.Host = list.Add("host", a.Host)
+	a.Method = list.Add("method", a.Method)
 	if a.TLS != nil {
-		list.Add("serverName", a.TLS.ServerName)
+		a.TLS.ServerName = list.Add("serverName", a.TLS.ServerName)
 	}
 	a.Headers = list.AddFields("header", a.Headers)
 	a.Request.Trailers = list.AddFields("trailer", a.Request.Trailers)

@@ -29,7 +29,7 @@ func (a *Response) Text() []byte {
 	if utf8.Valid(b.Bytes()) { // nearly always
 		return b.Bytes()
 	}
-	return bytes.Map(validRune, b.Bytes())
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
 }
 
 // facts returns the names and values for the text. The caller omits empty values.

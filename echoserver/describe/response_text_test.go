@@ -65,8 +65,8 @@ func TestResponse_text(t *testing.T) {
 			a.Request.Query = map[string][]string{"q\n": {"", "\xe9"}, "\xff": {"1"}}
 			a.listRaw()
 		},
-			"GET /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\uFFFD\n" + end +
-				"trailer B: \uFFFD\uFFFD\n" +
+			"GET /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\n" + end +
+				"trailer B: \uFFFD\n" +
 				"raw: where=path; index=0; base64=L+k=\n" +
 				"raw: where=host; index=0; base64=/w==\n" +
 				"raw: where=header; name=A; index=0; base64=Y2Fm6Q==\n" +
