@@ -64,6 +64,9 @@ func (l leftovers) observation() status.Observation {
 	for _, object := range l.objects {
 		seen.Record(object)
 	}
+	if len(l.pods)+len(l.companions) == 0 {
+		seen.Held = l.held
+	}
 	seen.NoDeployment = seen.Deployment == nil && !l.orphaned
 	return seen
 }

@@ -3,6 +3,7 @@ package echo
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -154,6 +156,32 @@ func TestReconcileDelete_reportsDrainingPods(t *testing.T) {
 		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas,
 			Companions: got.Companions, Pods: got.Pods}
 		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)
+	}
+}
+
+// TestReconcileDelete_namesHeldObject checks Echoes whose Service another controller keeps with a finalizer.
+func TestReconcileDelete_namesHeldObject(t *testing.T) {
+	g := NewWithT(t)
+	companion := fakecluster.CompanionPod(t)
+	companion.DeletionTimestamp, companion.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	for name, c := range map[string]struct {
+		age     time.Duration
+		others  []client.Object
+		message string
+	}{
+		"at first":            {30 * time.Second, nil, "The Echo is being deleted. Its pods are draining connections."},
+		"beside a companion":  {time.Hour, []client.Object{companion}, "The Echo is being deleted. Its pods are draining connections."},
+		"longer than its pod": {time.Hour, nil, "The Service x still has the finalizer example.org/theirs."},
+	} {
+		echo := deletedEcho(v1.Finalizer)
+		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-c.age)}
+		service := fakecluster.OwnedService(echo)
+		service.DeletionTimestamp, service.Finalizers = echo.DeletionTimestamp, []string{"example.org/theirs"}
+		w := fakecluster.New(t, append(c.others, echo, service)...)
+		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
+		status := w.Current(t).Status
+		g.Expect(status.Message).To(HavePrefix(c.message), name)
+		g.Expect(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded)).To(Equal(strings.HasPrefix(c.message, "The Service")), name)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // leftovers holds the remaining objects of an Echo that is being deleted.
@@ -20,6 +21,8 @@ type leftovers struct {
 	pods, companions []corev1.Pod
 	// orphaned is true if the Deployment was orphaned. The Deployment's pods are then kept, and the pods field omits them.
 	orphaned bool
+	// held is the first object that is being deleted but has finalizers.
+	held *status.Held
 }
 
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
@@ -71,6 +74,9 @@ func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo
 			return left, err
 		case object != nil:
 			left.objects = append(left.objects, object)
+			if left.held == nil && !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) > 0 {
+				left.held = &status.Held{Kind: c.Kind, Object: object}
+			}
 		}
 	}
 	var err error

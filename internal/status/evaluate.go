@@ -68,7 +68,7 @@ func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now tim
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
 	}
-	status, v := echo.Status.DeepCopy(), deletingVerdict(failure)
+	status, v := echo.Status.DeepCopy(), deletingVerdict(seen.Held, failure, now)
 	status.ObservedGeneration = echo.Generation
 	measureObjects(status, seen)
 	record(status, v, echo.Generation, now)

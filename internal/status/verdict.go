@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -184,8 +185,13 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted. failure is nil if the deletion is making progress.
-func deletingVerdict(failure *Failure) verdict {
+// heldFor is how long an object of a deleted Echo may outlast the pods before the Echo is degraded. Controllers usually remove their
+// finalizers within this time.
+const heldFor = time.Minute
+
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure is nil if the last reconcile succeeded, and held is nil if
+// no object outlasts the pods.
+func deletingVerdict(held *Held, failure *Failure, now time.Time) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonDeleting,
@@ -202,6 +208,18 @@ func deletingVerdict(failure *Failure) verdict {
 		v.degraded, v.degradedReason = metav1.ConditionTrue, failure.Reason
 		v.problem, v.counts, v.rollout = remedy.Of(failure.Err), deleting, "Some objects of the Echo cannot be deleted."
 		v.attention = v.problem
+	} else if held != nil && now.Sub(held.Object.GetDeletionTimestamp().Time) >= heldFor {
+		v.degraded = metav1.ConditionTrue
+		v.problem, v.counts, v.rollout = held.problem(), deleting, "Some objects of the Echo still have finalizers."
+		v.attention = v.problem
 	}
 	return v
+}
+
+// problem returns why an object still exists, and what to do.
+func (h *Held) problem() message.Problem {
+	return message.Problem{
+		Text:   fmt.Sprintf("the %s %s still has the finalizer %s", h.Kind, h.Object.GetName(), h.Object.GetFinalizers()[0]),
+		Advice: "The controller that set the finalizer must remove it. If this controller no longer exists, remove the finalizer yourself.",
+	}
 }
