@@ -77,8 +77,8 @@ var _ = Describe("drift", func() {
 		ingressEntry("path type", func(i *networkingv1.Ingress) {
 			i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeExact)
 		}),
-		ingressEntry("name of the port", func(i *networkingv1.Ingress) {
-			i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Name = "http"
+		ingressEntry("number of the port", func(i *networkingv1.Ingress) {
+			i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number = 99
 		}),
 		Entry("NetworkPolicy: no peers, which would allow all clients", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From = nil

@@ -47,6 +47,8 @@ var _ = Describe("a manifest", func() {
 			"service", "{.spec.ports[*].appProtocol}", "kubernetes.io/h2c"),
 		Entry("with an Ingress without a host", "{ingress: {enabled: true, className: nginx, path: /echo}}",
 			"ingress", "{.spec.rules[*].host}{.spec.rules[*].http.paths[*].path} {..service.name}", "/echo the-echo"),
+		Entry("with an Ingress and a port name that Ingresses do not allow", "{service: {portName: http-echo-server}, ingress: {enabled: true}}",
+			"ingress", "{..service.name}:{..service.port.number}", "the-echo:80"),
 	)
 
 	DescribeTable("has no difference after it is applied with additional Services",

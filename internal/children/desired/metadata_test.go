@@ -142,7 +142,7 @@ func fieldChanges() map[string]fieldChange {
 		"tls.clientCertificate":      {func(s *v1.EchoSpec) { s.TLS.ClientCertificate = v1.ClientCertificateNone }, "Deployment companion"},
 		"resources":                  {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment CronJob companion"},
 		"service.type":               {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
-		"service.port":               {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service"},
+		"service.port":               {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service Ingress"},
 		"service.annotations":        {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "Service"},
 		"service.externalTrafficPolicy": {func(s *v1.EchoSpec) {
 			s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
@@ -189,7 +189,7 @@ func fieldChanges() map[string]fieldChange {
 			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
 		"commonMetadata.annotations": {func(s *v1.EchoSpec) { s.CommonMetadata.Annotations["example.org/owner"] = "them" },
 			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
-		"service.portName":    {func(s *v1.EchoSpec) { s.Service.PortName = "grpc" }, "Service Ingress"},
+		"service.portName":    {func(s *v1.EchoSpec) { s.Service.PortName = "grpc" }, "Service"},
 		"service.appProtocol": {func(s *v1.EchoSpec) { s.Service.AppProtocol = "http" }, "Service"},
 		"ingress.pathType":    {func(s *v1.EchoSpec) { s.Ingress.PathType = networkingv1.PathTypeExact }, "Ingress"},
 		"paused":              {func(s *v1.EchoSpec) { s.Paused = true }, ""},

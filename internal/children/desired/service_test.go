@@ -62,8 +62,8 @@ func TestService_sendsRequestsToContainer(t *testing.T) {
 	}
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} })
 	backend := liveChild[networkingv1.Ingress](t, echo, testConfig).Spec.Rules[0].HTTP.Paths[0].Backend.Service
-	if live := liveChild[corev1.Service](t, echo, testConfig); backend.Name != live.Name || backend.Port.Name != live.Spec.Ports[0].Name {
-		t.Errorf("the Ingress sends requests to %s:%s", backend.Name, backend.Port.Name)
+	if live := liveChild[corev1.Service](t, echo, testConfig); backend.Name != live.Name || backend.Port.Number != live.Spec.Ports[0].Port {
+		t.Errorf("the Ingress sends requests to %s:%d", backend.Name, backend.Port.Number)
 	}
 }
 

@@ -20,7 +20,7 @@ func Ingress(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.Ingress
 	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
 		WithName(echo.Name).
-		WithPort(networkingv1ac.ServiceBackendPort().WithName(children.ServicePortName(echo))))
+		WithPort(networkingv1ac.ServiceBackendPort().WithNumber(echo.Spec.Service.Port)))
 	rule := networkingv1ac.IngressRule().WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
 		WithPath(ingressPath(desired)).
 		WithPathType(pathType(desired)).
