@@ -78,7 +78,8 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 
 // compare returns how a PodMonitor differs from the desired PodMonitor, without using a schema.
 func compare(child children.Child, live client.Object) (apply.Difference, error) {
-	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
+	extra, err := apply.OwnsExtraMetadata(live, child.Desired)
+	return apply.Difference{None: !extra && desired.IsMonitoredAs(live, child.Desired)}, err
 }
 
 // report sends an event about an Echo that cannot be monitored, unless the event would repeat the last one.

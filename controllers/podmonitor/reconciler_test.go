@@ -7,10 +7,12 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
@@ -67,5 +69,31 @@ func TestReconciler(t *testing.T) {
 			!strings.HasPrefix(events[0], c.event)) {
 			t.Errorf("%s: the events are %q, want one of %q", name, events, c.event)
 		}
+	}
+}
+
+func TestCompare_findsExtraMetadataOfOperator(t *testing.T) {
+	child := desired.PodMonitor(fakecluster.StoredEcho(monitored))
+	const wanted = `{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}}},"f:spec":{"f:jobLabel":{}}}`
+	const label, annotation = `{"f:metadata":{"f:labels":{"f:extra":{}}}}`, `{"f:metadata":{"f:annotations":{"f:extra":{}}}}`
+	for name, c := range map[string]struct {
+		manager, owned string
+		same           bool
+	}{
+		"only desired fields":         {children.FieldOwner, wanted, true},
+		"a label":                     {children.FieldOwner, label, false},
+		"an annotation":               {children.FieldOwner, annotation, false},
+		"another client's label":      {"other", label, true},
+		"another client's annotation": {"other", annotation, true},
+	} {
+		live := podMonitor(func(o *unstructured.Unstructured) {
+			o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{"extra": "a"}))
+			o.SetAnnotations(labels.Set{"extra": "a"})
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.manager, Operation: metav1.ManagedFieldsOperationApply,
+				FieldsV1: metav1.NewFieldsV1(c.owned)}})
+		})
+		difference, err := compare(child, live)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), name)
+		NewWithT(t).Expect(difference.None).To(Equal(c.same), name)
 	}
 }

@@ -90,6 +90,28 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
+	It("a PodMonitor loses the common metadata that its Echo no longer has", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := support.Echo(own, "relabeled", monitored, func(e *v1.Echo) {
+			e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"release": "a"}, Annotations: v1.Annotations{"owner": "a"}}
+		})
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			monitor := monitorOf(ctx, g, echo)
+			g.Expect(monitor.GetLabels()).To(HaveKeyWithValue("release", "a"))
+			g.Expect(monitor.GetAnnotations()).To(HaveKeyWithValue("owner", "a"))
+		}).WithContext(ctx).Should(Succeed())
+		patch := func(o client.Object, text string) {
+			Expect(admin.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(text)))).To(Succeed())
+		}
+		patch(monitorOf(ctx, Default, echo), `{"metadata":{"labels":{"theirs":"b"}}}`)
+		patch(echo, `{"spec":{"commonMetadata":null}}`)
+		Eventually(func(g Gomega) {
+			monitor := monitorOf(ctx, g, echo)
+			g.Expect(monitor.GetLabels()).To(And(Not(HaveKey("release")), HaveKeyWithValue("theirs", "b")))
+			g.Expect(monitor.GetAnnotations()).NotTo(HaveKey("owner"))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
 	It("a PodMonitor that lost its labels in a paused Echo is deleted when disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "hidden", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())

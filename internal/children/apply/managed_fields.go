@@ -37,6 +37,25 @@ func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	return fieldpath.NewSet(), nil
 }
 
+// OwnsExtraMetadata reports whether the operator owns a label or an annotation of a live object that is not desired. An apply removes it.
+func OwnsExtraMetadata(live, desired client.Object) (bool, error) {
+	owned, err := ownedFields(live)
+	if err != nil {
+		return false, err
+	}
+	metadata := owned.WithPrefix(fieldpath.MakePathOrDie("metadata")[0])
+	for field, entries := range map[string]map[string]string{"labels": desired.GetLabels(), "annotations": desired.GetAnnotations()} {
+		wanted := fieldpath.NewSet()
+		for key := range entries {
+			wanted.Insert(fieldpath.MakePathOrDie(key))
+		}
+		if !metadata.WithPrefix(fieldpath.MakePathOrDie(field)[0]).Difference(wanted).Empty() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // fieldsOf returns the fields that a managed fields entry lists.
 func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	fields := fieldpath.NewSet()
