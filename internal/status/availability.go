@@ -2,9 +2,11 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -204,7 +206,7 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)
 	}
-	since := missingSince(status)
+	since := missingSince(status, d)
 	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
@@ -216,9 +218,9 @@ func staysOverdue(status *v1.EchoStatus) bool {
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
-// untilOverdue returns the time until an Echo can become overdue, or zero if the Echo cannot become overdue or already is.
-func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
-	since := missingSince(status)
+// untilOverdue returns the time until an Echo can become overdue, or zero if the Echo cannot become overdue or already is. d may be nil.
+func untilOverdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) time.Duration {
+	since := missingSince(status, d)
 	if since.IsZero() || staysOverdue(status) {
 		return 0
 	}
@@ -226,17 +228,26 @@ func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 }
 
 // missingSince returns the time at which pods last went missing or a rollout last began or ended, whichever is later. The time is zero if
-// the Echo is ready.
-func missingSince(status *v1.EchoStatus) time.Time {
+// the Echo is ready. A rejected spec also makes an Echo not ready, so the Deployment, which may be nil, also determines when pods went
+// missing: it allows no unavailable pods, so it is available only while it has all of its pods.
+func missingSince(status *v1.EchoStatus, d *appsv1.Deployment) time.Time {
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
 	progressing := meta.FindStatusCondition(status.Conditions, v1.ConditionProgressing)
 	if ready == nil || progressing == nil || ready.Status != metav1.ConditionFalse {
 		return time.Time{}
 	}
-	if progressing.LastTransitionTime.After(ready.LastTransitionTime.Time) {
-		return progressing.LastTransitionTime.Time
+	since := slices.MaxFunc([]metav1.Time{ready.LastTransitionTime, progressing.LastTransitionTime, unavailableSince(d)},
+		func(a, b metav1.Time) int { return a.Compare(b.Time) })
+	return since.Time
+}
+
+// unavailableSince returns the time at which a Deployment became unavailable, or the zero time if it is available or nil.
+func unavailableSince(d *appsv1.Deployment) metav1.Time {
+	available := deploymentCondition(d, appsv1.DeploymentAvailable)
+	if available == nil || available.Status != corev1.ConditionFalse {
+		return metav1.Time{}
 	}
-	return ready.LastTransitionTime.Time
+	return available.LastTransitionTime
 }
 
 func deadlineExceeded(d *appsv1.Deployment) bool {
@@ -245,8 +256,16 @@ func deadlineExceeded(d *appsv1.Deployment) bool {
 }
 
 func deploymentProgressing(d *appsv1.Deployment) *appsv1.DeploymentCondition {
+	return deploymentCondition(d, appsv1.DeploymentProgressing)
+}
+
+// deploymentCondition returns a condition of a Deployment, or nil if there is none. The Deployment may be nil.
+func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	if d == nil {
+		return nil
+	}
 	for i := range d.Status.Conditions {
-		if d.Status.Conditions[i].Type == appsv1.DeploymentProgressing {
+		if d.Status.Conditions[i].Type == kind {
 			return &d.Status.Conditions[i]
 		}
 	}

@@ -5,11 +5,15 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func TestUntilOverdue(t *testing.T) {
@@ -25,15 +29,63 @@ func TestUntilOverdue(t *testing.T) {
 		metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
 	for name, c := range map[string]struct {
 		status *v1.EchoStatus
+		d      *appsv1.Deployment
 		want   time.Duration
 	}{
-		"changed": {rolledOut, desired.ProgressDeadline - 30*time.Second},
-		"ready":   {status(yes, no, other), 0},
-		"missing": {status(no, no, other), desired.ProgressDeadline - time.Minute},
-		"overdue": {status(no, yes, v1.ReasonProgressDeadlineExceeded), 0},
-		"refused": {status(no, yes, v1.ReasonPodsRejected), desired.ProgressDeadline - time.Minute},
-		"unknown": {&v1.EchoStatus{}, 0},
+		"changed":   {rolledOut, nil, desired.ProgressDeadline - 30*time.Second},
+		"ready":     {status(yes, no, other), nil, 0},
+		"missing":   {status(no, no, other), nil, desired.ProgressDeadline - time.Minute},
+		"lost":      {status(no, no, other), availableSince(noPod, now.Add(-time.Second)), desired.ProgressDeadline - time.Second},
+		"available": {status(no, no, other), availableSince(yesPod, now), desired.ProgressDeadline - time.Minute},
+		"overdue":   {status(no, yes, v1.ReasonProgressDeadlineExceeded), nil, 0},
+		"refused":   {status(no, yes, v1.ReasonPodsRejected), nil, desired.ProgressDeadline - time.Minute},
+		"unknown":   {&v1.EchoStatus{}, nil, 0},
 	} {
-		NewWithT(t).Expect(untilOverdue(c.status, now)).To(Equal(c.want), name)
+		NewWithT(t).Expect(untilOverdue(c.status, c.d, now)).To(Equal(c.want), name)
+	}
+}
+
+// availableSince returns a Deployment with two desired pods whose Available condition changed at the given time. One pod is missing if the
+// Deployment is not available.
+func availableSince(value corev1.ConditionStatus, since time.Time) *appsv1.Deployment {
+	available := int32(2)
+	if value == corev1.ConditionFalse {
+		available = 1
+	}
+	d := changedDeployment(seenDeployment(done, 2, 2, available), twoWanted)
+	d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+		Type: appsv1.DeploymentAvailable, Status: value, LastTransitionTime: metav1.NewTime(since)})
+	return d
+}
+
+// TestEvaluate_overdueAfterRejection checks that the time during which a spec is rejected counts as time without progress only if pods are
+// missing.
+func TestEvaluate_overdueAfterRejection(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const rejected = 2 * desired.ProgressDeadline
+	for name, c := range map[string]struct {
+		lost, reverted time.Duration // after the start
+		degraded       metav1.ConditionStatus
+		next           time.Duration
+	}{
+		"a pod was just lost":  {rejected - time.Second, rejected, no, desired.ProgressDeadline - time.Second},
+		"a pod was lost early": {time.Second, rejected, yes, 0},
+	} {
+		g := NewWithT(t)
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = new(int32(2)) })
+		step := func(value corev1.ConditionStatus, since time.Duration, failure *Failure, now time.Duration) time.Duration {
+			report := Evaluate(echo, Observation{Deployment: availableSince(value, start.Add(since))}, failure, start.Add(now))
+			echo.Status = report.Status
+			return report.Next
+		}
+		invalid := Classify(&children.InvalidSpecError{Message: "too many"})
+		step(corev1.ConditionTrue, 0, nil, 0)
+		step(corev1.ConditionTrue, 0, invalid, 0)
+		step(corev1.ConditionFalse, c.lost, invalid, c.lost)
+		g.Expect(step(corev1.ConditionFalse, c.lost, nil, c.reverted)).To(Equal(c.next), name)
+		degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
+		g.Expect(degraded.Status).To(Equal(c.degraded), "%s: %s", name, degraded.Message)
+		step(corev1.ConditionFalse, c.lost, nil, c.lost+desired.ProgressDeadline)
+		g.Expect(meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionDegraded)).To(BeTrue(), name)
 	}
 }

@@ -48,7 +48,8 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 	case failure != nil:
 		return look
 	default:
-		return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), Earliest(look, v.untilStalled(status, now)))
+		overdue := Earliest(untilOverdue(status, seen.Deployment, now), untilRouteOverdue(echo, seen, now))
+		return Earliest(overdue, Earliest(look, v.untilStalled(status, now)))
 	}
 }
 
