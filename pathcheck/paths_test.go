@@ -95,6 +95,11 @@ func bodyCases() map[string]proxyCase {
 			data, _ := io.ReadAll(r.In.Body)
 			r.Out.Body, r.Out.ContentLength, r.Out.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 		}), map[string]string{"body.request": "buffered", "body.chunked": "length set"}},
+		"slow responses, unless the request controls the delay": {body, changes(func(r *httputil.ProxyRequest) {
+			if r.In.Method == http.MethodGet && r.In.URL.RawQuery == "" {
+				r.Out.URL.RawQuery = "echo.delay=1600ms"
+			}
+		}), map[string]string{"body.request": "streamed"}},
 		"ranges are dropped": {body, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") }),
 			map[string]string{"body.range": fact.Dropped}},
 		"ranges are served": {body, rangesServed, map[string]string{"body.range": "served by proxy"}},

@@ -266,9 +266,11 @@ func TestDecideChunks_andOtherBodyFacts(t *testing.T) {
 	expectValue(t, "no body", decideChunks(10, came(func(*wire.Description) {})), fact.Dropped)
 	expectValue(t, "refused", decideChunks(10, refused("411")), "refused 411")
 	now := time.Now()
-	expectValue(t, "before", decideRequestBuffer(now, came(func(e *wire.Description) { e.Request.Time = now.Add(-time.Second) })), "streamed")
-	expectValue(t, "after", decideRequestBuffer(now, came(func(e *wire.Description) { e.Request.Time = now.Add(time.Millisecond) })),
-		"buffered")
+	after := came(func(e *wire.Description) { e.Request.Time = now.Add(time.Millisecond) })
+	expectValue(t, "before", decideRequestBuffer(now, time.Second, came(func(e *wire.Description) { e.Request.Time = now.Add(-time.Second) })),
+		"streamed")
+	expectValue(t, "after", decideRequestBuffer(now, time.Second, after), "buffered")
+	expectValue(t, "after, with slow responses", decideRequestBuffer(now, pause, after), "not reported")
 	expects := came(func(e *wire.Description) { e.Headers.Set("Expect", "100-continue") })
 	expectValue(t, "the Echo asks", decideExpect(100, expects), fact.Kept)
 	expectValue(t, "a proxy asks", decideExpect(100, came(func(*wire.Description) {})), "sent by proxy")

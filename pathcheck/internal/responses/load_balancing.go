@@ -64,7 +64,8 @@ func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 // shareConnection sends requests on one connection while the connection remains open.
 func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	all := newSeen()
-	s, err := g.Open(ctx, &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")})
+	r := &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
+	s, err := g.Open(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +83,9 @@ func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 		if all.closed = a.Closed; a.Closed || number == connectionRequests {
 			return all, nil
 		}
-		if err := g.Limits.Count(); err != nil {
-			return nil, err
-		}
-		s.Nonce = wire.NewNonce()
-		r := &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive"), Nonce: s.Nonce}
-		if s.Send(g.Header(r)) != nil {
+		if err := g.SendNext(s, r); err != nil {
 			all.closed = true
-			return all, run.Over(ctx, nil)
+			return all, run.Over(ctx, err)
 		}
 	}
 }

@@ -84,6 +84,19 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	return s, nil
 }
 
+// SendNext sends the header of another request on a stream's connection, and sets a new time limit for the response.
+func (c *Client) SendNext(s *Stream, r *Request) error {
+	if err := c.Limits.Count(); err != nil {
+		return err
+	}
+	if err := s.SetDeadline(time.Now().Add(cmp.Or(r.Timeout, Timeout))); err != nil {
+		return err
+	}
+	s.Nonce = NewNonce()
+	r.Nonce = s.Nonce
+	return s.Send(c.Header(r))
+}
+
 // Do sends a request and reads the response.
 func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	s, err := c.Open(ctx, r)
