@@ -55,6 +55,12 @@ func requestCases() map[string]proxyCase {
 			map[string]string{"request.path.prefix": fact.Changed}},
 		"the query is dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }),
 			map[string]string{"request.query": fact.Dropped}},
+		"a parameter is added": {[]string{"request", "body"}, changes(func(r *httputil.ProxyRequest) {
+			r.Out.URL.RawQuery = strings.TrimPrefix(r.In.URL.RawQuery+"&tenant=a", "&")
+		}), map[string]string{"request.query": fact.Changed, "request.path.prefix": fact.Kept, "request.path.encodedSlash": fact.Kept,
+			"request.path.encoding": fact.Kept, "request.path.dots": fact.Kept, "request.path.encodedDots": fact.Kept,
+			"request.path.doubleSlash": fact.Kept, "request.path.case": fact.Kept, "request.path.parameters": fact.Kept,
+			"request.url.size": "7Ki", "request.url.size.by": "Echo", "body.max": "16Mi", "body.max.by": fact.None}},
 		"a method is refused": {group, refuseIf(405, func(r *http.Request) bool {
 			return r.Method == http.MethodPatch ||
 				r.Method == http.MethodTrace

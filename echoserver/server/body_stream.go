@@ -35,7 +35,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 		return
 	}
 	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
-	if r.URL.RawQuery == "digest" {
+	if r.URL.Query().Has("digest") {
 		h.digestStream(e, source)
 		return
 	}

@@ -180,11 +180,11 @@ func TestStreamBody_keepsConnectionAfterChunkedBody(t *testing.T) {
 func TestDigestStream(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
-		for _, size := range []int{0, 1, 10 << 20} {
-			got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", echotest.Payload(size))
+		for query, size := range map[string]int{"digest": 0, "digest=": 1, "digest&tenant=a": 2, "tenant=a&digest": 10 << 20} {
+			got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body?"+query, echotest.Payload(size))
 			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(echotest.Payload(size)))); got.StatusCode != http.StatusOK ||
 				got.Text != want {
-				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.Text)
+				t.Errorf("%s, %s, %d bytes: %s, %.100q", proto, query, size, got.Status, got.Text)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func headersArrived(number int, o run.Outcome) bool {
 
 func pathArrived(size int, o run.Outcome) bool {
 	e := o.Described()
-	return e != nil && strings.HasSuffix(e.Path, "/"+strings.Repeat("x", size))
+	return e != nil && strings.HasSuffix(e.PathOnly(), "/"+strings.Repeat("x", size))
 }
 
 func examineHeaderLimits(ctx context.Context, g *run.Group) error {

@@ -61,7 +61,7 @@ func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
 	if e == nil {
 		return fact.Refused(probe.fact, probe.path, o.Refusal)
 	}
-	received := strings.TrimPrefix(e.Path, base)
+	received := strings.TrimPrefix(e.PathOnly(), base)
 	value := fact.Changed
 	if form, ok := probe.forms[received]; ok {
 		value = form

@@ -52,7 +52,7 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
-		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)
+		k.Base = strings.TrimSuffix(a.Description.PathOnly(), PlainPath)
 		for _, each := range c.Headers { // these headers come from this program, not from the path
 			delete(a.Description.Headers, http.CanonicalHeaderKey(each.Name))
 		}

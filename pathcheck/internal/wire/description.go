@@ -55,6 +55,12 @@ func (e *Description) Peer() netip.Addr {
 	return address.Addr().Unmap()
 }
 
+// PathOnly returns the path without the query, to which a proxy may have added parameters.
+func (e *Description) PathOnly() string {
+	path, _, _ := strings.Cut(e.Path, "?")
+	return path
+}
+
 // Values returns a header's values. The case of the name does not matter.
 func (e *Description) Values(name string) []string { return e.Headers[http.CanonicalHeaderKey(name)] }
 
