@@ -233,7 +233,8 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 			map[string]string{"response.status": fact.Kept, "response.cached": fact.No}},
 		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
 			map[string]string{"client.address": fact.Kept, "response.headers.removed": fact.None}},
-		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept}},
+		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept,
+			"client.address": "not reported"}},
 		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},
 	} {

@@ -77,8 +77,11 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 		received = "a connection whose address the Echo does not report"
 	}
 	received = strings.Join(append(headers, received), "; ")
-	if by != "" {
+	switch {
+	case by != "":
 		return facts("replaced", by, received)
+	case !e.Peer().IsValid() && len(headers) == 0: // the client may be the peer
+		return facts("not reported", "not reported", received)
 	}
 	return facts("lost", fact.None, received)
 }

@@ -127,7 +127,8 @@ func TestDecideAddress(t *testing.T) {
 	}{
 		"no proxy":                    {"192.0.2.7:1", nil, fact.Kept, "connection"},
 		"a proxy that hides it":       {"10.0.0.1:1", nil, "lost", fact.None},
-		"a hidden identity":           {"", nil, "lost", fact.None},
+		"a hidden identity":           {"", nil, "not reported", "not reported"},
+		"a proxy before it":           {"", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", fact.None},
 		"X-Forwarded-For":             {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1, 192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
 		"in the second line":          {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1", "192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
 		"with a port":                 {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.7:5"}}, fact.Kept, "X-Forwarded-For"},
