@@ -92,6 +92,11 @@ func compress(r *http.Response) error {
 	if !strings.Contains(r.Request.Header.Get("Accept-Encoding"), "gzip") || r.StatusCode != http.StatusOK {
 		return nil
 	}
+	return alwaysCompress(r)
+}
+
+// alwaysCompress compresses a response even if the request does not allow this.
+func alwaysCompress(r *http.Response) error {
 	var b bytes.Buffer
 	writer := gzip.NewWriter(&b)
 	if _, err := io.Copy(writer, r.Body); err != nil {

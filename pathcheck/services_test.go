@@ -235,6 +235,12 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 			map[string]string{"client.address": fact.Kept, "response.headers.removed": fact.None}},
 		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept,
 			"client.address": "not reported"}},
+		"a status without ranges": {"ECHO_RESPONSE_STATUS=404", nil, map[string]string{"body.range": fact.Kept}},
+		"a status without bodies": {"ECHO_RESPONSE_STATUS=204", []string{"request", "client", "body", "loadBalancing"},
+			map[string]string{"response.headers.removed": fact.None, "response.status": fact.Kept, "retries.get": "0",
+				"outlierDetection": fact.None}},
+		"another media type": {`ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`, nil,
+			map[string]string{"request.method": fact.Kept, "response.headers.removed": fact.None, "body.max": "16Mi", "retries.get": "0"}},
 		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},
 	} {
@@ -242,15 +248,11 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 			t.Parallel()
 			address, _ := startEcho(t, c.environ)
 			report := check(t, Options{URL: "http://" + address,
-				Groups: []string{"request", "client", "body", "response", "retries", "loadBalancing"},
+				Groups: []string{"request", "client", "body", "response", "retries", "loadBalancing", "outlierDetection"},
 				Echo:   proof.Echo{Namespace: "shop", Name: "web"}})
 			expectFacts(t, report, c.facts)
 			for _, want := range c.notTested {
-				found := false
-				for _, each := range report.NotTested {
-					found = found || each.Name == want && each.Reason != ""
-				}
-				if !found {
+				if reasonFor(report, want) == "" {
 					t.Errorf("%s is tested; not tested are %v", want, report.NotTested)
 				}
 			}

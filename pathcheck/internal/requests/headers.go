@@ -42,7 +42,7 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 
 // ownHeaders returns the headers that every request has.
 func ownHeaders() []string {
-	return []string{proof.RequestHeader, "User-Agent", "Accept", "Connection", "Host"}
+	return []string{proof.RequestHeader, "User-Agent", "Accept", "Accept-Encoding", "Connection", "Host"}
 }
 
 func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {

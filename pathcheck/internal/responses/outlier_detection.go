@@ -37,7 +37,7 @@ func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return noMoreResponses(ctx, g, err)
 	}
-	after, err := respondingPods(ctx, g, "")
+	after, err := respondingPods(ctx, g, "?echo.status=200")
 	if err == nil {
 		g.Add(decideOutlierDetection(before, after))
 	}

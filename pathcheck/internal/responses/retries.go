@@ -37,7 +37,7 @@ func countAttempts(ctx context.Context, g *run.Group, method, query string) (int
 		pods.add(o.Description, o.Attempt, true)
 	}
 	for number := 0; number < min(lookups*len(pods), maxLookups) || number < lookups; number++ {
-		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath, Nonce: nonce})
+		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "?echo.status=200", Nonce: nonce})
 		if err != nil {
 			return 0, err
 		}

@@ -49,7 +49,7 @@ func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
 
 // fields returns the fields that a request has in every HTTP version.
 func (c *Client) fields(r *Request) []Field {
-	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}}
+	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}, {"Accept-Encoding", "identity"}}
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -42,9 +41,7 @@ func (a *Response) readBody(response *http.Response, limit int64) {
 	rest, _ := io.Copy(io.Discard, io.LimitReader(response.Body, limit-int64(len(a.Body))+1))
 	a.Size = int64(len(a.Body)) + rest
 	a.Trailers = response.Trailer
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
-		a.Description = ParseDescription(a.Body)
-	}
+	a.Description = ParseDescription(a.Body) // the Echo's default Content-Type may be any text
 }
 
 func addressOf(address net.Addr) netip.AddrPort {
