@@ -41,6 +41,15 @@ func requestCases() map[string]proxyCase {
 			map[string]string{"request.headers.added": "Via"}},
 		"headers are changed": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Prefer", "x") }),
 			map[string]string{"request.headers.changed": "Prefer"}},
+		"headers are extended or replaced": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.Header.Add("Prefer", "x")
+			r.Out.Header.Set("Accept", "*/*")
+			r.Out.Header.Set("User-Agent", "x")
+		}), map[string]string{"request.headers.changed": "Accept,Prefer,User-Agent"}},
+		"credentials are replaced": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.Header.Set("Authorization", "Basic cGF0aDpjaGVjay==")
+			r.Out.Header.Add("Cookie", "a=1")
+		}), map[string]string{"request.headers.changed": "Authorization,Cookie"}},
 		"headers are merged": {group, changes(func(r *httputil.ProxyRequest) {
 			r.Out.Header.Set("X-Pathcheck-Twice", strings.Join(r.In.Header["X-Pathcheck-Twice"], ", "))
 		}), map[string]string{"request.headers.duplicates": "merged"}},
@@ -136,6 +145,14 @@ func bodyCases() map[string]proxyCase {
 			return nil
 		}), map[string]string{"response.headers.removed": "Vary", "response.headers.added": "Server",
 			"response.headers.changed": "X-Test-Pathcheck"}},
+		"a second policy": {response, changesResponses(func(r *http.Response) error {
+			r.Header.Add("Content-Security-Policy", "default-src 'self'")
+			return nil
+		}), map[string]string{"response.headers.changed": "Content-Security-Policy"}},
+		"caching is allowed": {response, changesResponses(func(r *http.Response) error {
+			r.Header.Set("Cache-Control", "public")
+			return nil
+		}), map[string]string{"response.headers.changed": "Cache-Control"}},
 		"compression": {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
 		"a cache":     {response, newCache, map[string]string{"response.cached": fact.Yes}},
 		"no early hints": {response, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },

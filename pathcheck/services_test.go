@@ -241,6 +241,8 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 				"outlierDetection": fact.None}},
 		"another media type": {`ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`, nil,
 			map[string]string{"request.method": fact.Kept, "response.headers.removed": fact.None, "body.max": "16Mi", "retries.get": "0"}},
+		"caching": {`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public"}]`, nil,
+			map[string]string{"response.headers.changed": fact.None}},
 		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},
 	} {

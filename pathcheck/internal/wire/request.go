@@ -47,9 +47,14 @@ func NewNonce() string {
 
 func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
 
+// Own returns the fields that every request has, apart from the one that requests a proof.
+func (c *Client) Own() []Field {
+	return Fields("User-Agent", c.Agent, "Accept", "application/json", "Accept-Encoding", "identity")
+}
+
 // fields returns the fields that a request has in every HTTP version.
 func (c *Client) fields(r *Request) []Field {
-	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}, {"Accept-Encoding", "identity"}}
+	own := append([]Field{c.Check(r.Nonce)}, c.Own()...)
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
 
