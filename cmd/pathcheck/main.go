@@ -31,7 +31,7 @@ func main() {
 }
 
 // run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo responds,
-// and 2 if an error occurs. With --verdict-file, run returns 0 whenever it can write the verdict.
+// and 2 if an error occurs or the run is interrupted. With --verdict-file, run returns 0 whenever it can write the verdict.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
@@ -50,8 +50,8 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	if err == nil {
 		var report *pathcheck.Report
 		if report, err = command.Run(ctx, flags.Arg(0), version, stdout); err == nil {
-			if code := finish(report, *verdict, stderr); code != 0 || ctx.Err() == nil || *verdict != "" {
-				return code
+			if *verdict != "" || ctx.Err() == nil {
+				return finish(report, *verdict, stderr)
 			}
 			err = errors.New("interrupted; the report is incomplete")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -68,7 +69,7 @@ func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 func TestRun_reportsForeignServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	t.Cleanup(server.Close)
-	for _, output := range []string{"text", "json", "html"} {
+	for _, output := range []string{"text", "json", "html", "expect"} {
 		code, stdout, stderr := execute(t, "--output="+output, server.URL)
 		if code != 1 || stderr != "" || !strings.Contains(stdout, "does not prove that it comes from an Echo") {
 			t.Errorf("%s: the exit code is %d, and it printed %q and %q", output, code, stdout, stderr)
@@ -83,5 +84,22 @@ func TestRun_reportsForeignServer(t *testing.T) {
 	}
 	if code, _, stderr := execute(t, "--verdict-file=/nowhere/verdict", server.URL); code != 2 || stderr == "" {
 		t.Errorf("if the verdict cannot be written, the exit code is %d, %s", code, stderr)
+	}
+}
+
+// TestRun_reportsInterruption interrupts runs before the first response. An expectation is then not met either.
+func TestRun_reportsInterruption(t *testing.T) {
+	for _, line := range []string{"", "--expect=client.address=kept", "--output=json", "--output=expect"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			interrupt()
+			<-r.Context().Done()
+		}))
+		t.Cleanup(server.Close)
+		var stdout, stderr strings.Builder
+		code := run(ctx, append(strings.Fields(line), server.URL), &stdout, &stderr)
+		if code != 2 || stdout.Len() == 0 || stderr.String() != "pathcheck: interrupted; the report is incomplete\n" {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout.String(), stderr.String())
+		}
 	}
 }
