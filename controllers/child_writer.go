@@ -87,14 +87,23 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 // replace deletes a child that must be recreated, unless the API server would reject the new child. The deletion event starts the reconcile
 // that creates the new child.
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
-	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
-		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
+	if live.GetDeletionTimestamp().IsZero() {
+		err := w.try(ctx, c, live)
 		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old child counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
 			return &children.RequestError{Action: children.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
 		}
 	}
 	return w.remove(ctx, live)
+}
+
+// try sends a dry run that shows whether the API server would accept a new child.
+func (w *ChildWriter) try(ctx context.Context, c children.Child, live client.Object) error {
+	if dryRun := c.DryRunCopy(); dryRun != nil {
+		return w.Client.Create(ctx, dryRun, client.DryRunAll, client.FieldOwner(children.FieldOwner))
+	}
+	_, err := Apply(ctx, client.NewDryRunClient(w.Client), c, live)
+	return err
 }
 
 // remove deletes a child if it exists. Background deletion is sufficient, because only a Deployment has dependents that matter, and a

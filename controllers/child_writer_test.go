@@ -7,15 +7,19 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -65,6 +69,42 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 			g.Expect(asked).To(HaveExactElements(metav1.DryRunAll, "ns/x-trial"))
 		})
 	}
+}
+
+// TestChildWriter_triesIngressWithoutCopy checks that the dry run for an Ingress updates the existing Ingress, because a copy with the same
+// host could be rejected.
+func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "x", nil)
+	for name, c := range map[string]struct {
+		answer error
+		writes []string
+	}{"accepted": {nil, []string{"delete x"}}, "invalid": {invalid, nil}} {
+		g := NewWithT(t)
+		live := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "u"}}
+		w := fakecluster.New(t, live)
+		g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
+		writer := replacing(w)
+		var asked []string
+		writer.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+			Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, given ...client.PatchOption) error {
+				options := client.PatchOptions{}
+				options.ApplyOptions(given)
+				asked = slices.Concat(options.DryRun, []string{string(patch.Type()), object.GetNamespace() + "/" + object.GetName()})
+				return c.answer
+			}})
+		_, err := writer.Ensure(t.Context(), ingress(t), live)
+		g.Expect(errors.Is(err, c.answer)).To(BeTrue(), "%s: %v", name, err)
+		g.Expect(w.Writes).To(HaveExactElements(c.writes), name)
+		g.Expect(asked).To(HaveExactElements(metav1.DryRunAll, string(types.ApplyPatchType), "ns/x"), name)
+	}
+}
+
+// ingress returns the Ingress of an Echo as a child.
+func ingress(t *testing.T) children.Child {
+	t.Helper()
+	all, err := desired.Of(fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }), children.Config{})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return all[slices.IndexFunc(all, func(c children.Child) bool { return c.Kind == "Ingress" })]
 }
 
 func TestChildWriter_waitsForDeletion(t *testing.T) {

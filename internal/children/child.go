@@ -29,8 +29,9 @@ type Child struct {
 	Recreate Recreate
 	// MergeLive completes the desired object with values from the live object. It is nil if there is nothing to complete.
 	MergeLive MergeLive
-	// MayBeRejected is true if the API server may reject the recreated object.
-	MayBeRejected bool
+	// TriedAsCopy is true if the API server rejects updates that require recreating the object, so that only a copy of the object can show
+	// whether the API server accepts the recreated object.
+	TriedAsCopy bool
 }
 
 // WithLive returns a copy of a child that also contains the list items that the API server added. Otherwise, an apply would remove these
@@ -43,10 +44,10 @@ func (c Child) WithLive(live client.Object) Child {
 }
 
 // DryRunCopy returns a renamed copy of a child. A dry run with the copy shows whether the API server accepts the child. DryRunCopy returns
-// nil if no dry run is needed.
+// nil if an update of the child shows this.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
-	if !c.MayBeRejected {
+	if !c.TriedAsCopy {
 		return nil
 	}
 	dryRun := c.Desired.DeepCopy()

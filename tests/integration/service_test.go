@@ -1,9 +1,13 @@
 package integration
 
 import (
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -40,6 +44,27 @@ var _ = Describe("a Service that the API server rejects", func() {
 		expectPhase(ctx, echo, v1.PhaseReady)
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name)).To(Equal(before))
 		expectNoWrite(ctx, echo)
+	})
+})
+
+var _ = Describe("an Ingress that the API server rejects", func() {
+	It("is not recreated: the working Ingress stays", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept", func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "kept.example.com", ClassName: "nginx"}
+		}))
+		ingress := named(&networkingv1.Ingress{}, echo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), ingress)).To(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) {
+			e.Spec.Ingress.ClassName, e.Spec.Ingress.Annotations = "", v1.Annotations{"large": strings.Repeat("a", 1<<18)}
+		})
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, ContainSubstring("metadata.annotations: Too long"))
+		support.EventuallyObject(ctx, k8s, named(&networkingv1.Ingress{}, echo)).Should(HaveField("ObjectMeta", Equal(ingress.ObjectMeta)))
+
+		By("being recreated when the new one is valid")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Ingress.Annotations = nil })
+		support.EventuallyObject(ctx, k8s, named(&networkingv1.Ingress{}, echo)).Should(And(
+			HaveField("UID", Not(Equal(ingress.UID))), HaveField("Spec.IngressClassName", BeNil())))
+		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 })
 

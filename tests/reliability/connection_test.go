@@ -157,6 +157,9 @@ func (c connection) answer(to call) (any, error) {
 		if err := want.UnmarshalJSON(to.body); err != nil {
 			return nil, err
 		}
+		if query.Get("dryRun") != "" {
+			return want.Object, nil
+		}
 		return plain(c.apply(to.objectKey, want, query.Get("fieldManager"), query.Get("force") == "true"))
 	case http.MethodPost:
 		tried := &unstructured.Unstructured{}

@@ -56,7 +56,7 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 
 // refineService sets the functions that determine when a Service is recreated, and which values an update preserves.
 func refineService(service *children.Child) {
-	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
+	service.Recreate, service.MergeLive, service.TriedAsCopy = recreateService, withSecondFamily, true
 }
 
 // recreateService reports whether a Service must be recreated.

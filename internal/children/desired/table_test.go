@@ -145,9 +145,8 @@ func TestTable_everyField(t *testing.T) {
 	}
 }
 
-// TestDryRunCopy_copiesOnlyServices checks that a Service is the only child whose replacement the operator first tries in a dry run. The
-// dry run creates a copy with a different name. The API server could reject the copy of an Ingress, because the existing Ingress has the
-// same host.
+// TestDryRunCopy_copiesOnlyServices checks that a Service is the only child whose replacement the operator first tries with a renamed copy.
+// The API server could reject the copy of an Ingress, because the existing Ingress has the same host.
 func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)
