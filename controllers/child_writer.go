@@ -87,7 +87,7 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 // replace deletes a child that must be recreated, unless the API server would reject the new child. The deletion event starts the reconcile
 // that creates the new child.
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
-	if live.GetDeletionTimestamp().IsZero() {
+	if c.Recreate != nil && live.GetDeletionTimestamp().IsZero() { // other children are replaced only to remove another client's list items
 		err := w.try(ctx, c, live)
 		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old child counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
