@@ -165,7 +165,11 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	for _, each := range check.Expect {
 		arguments = append(arguments, "--expect="+each.Fact+"="+each.Value)
 	}
-	return append(arguments, url)
+	arguments = append(arguments, url)
+	for i := range arguments {
+		arguments[i] = strings.ReplaceAll(arguments[i], "$", "$$") // the kubelet replaces $$ with $, and expands variables
+	}
+	return arguments
 }
 
 // digestOfSpec returns a digest of an apply configuration.

@@ -54,6 +54,14 @@ func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 
 func podOf(job *batchv1.CronJob) *corev1.PodSpec { return &job.Spec.JobTemplate.Spec.Template.Spec }
 
+// TestCheck_escapesDollars checks that pathcheck gets the specified values, although the kubelet replaces $$ with $.
+func TestCheck_escapesDollars(t *testing.T) {
+	args := podOf(cronJob(t, checked(func(c *v1.EchoCheck) {
+		c.URL, c.Expect = "https://web.example.com/a$$b", []v1.EchoExpectation{{Fact: "client.address", Value: "$(A)"}}
+	}))).Containers[0].Args
+	NewWithT(t).Expect(args[len(args)-2:]).To(HaveExactElements("--expect=client.address=$$(A)", "https://web.example.com/a$$$$b"))
+}
+
 func TestCheck(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked(func(c *v1.EchoCheck) {
