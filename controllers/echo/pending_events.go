@@ -3,6 +3,7 @@ package echo
 import (
 	"errors"
 	"net/http"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,19 +22,25 @@ type pendingEvents struct {
 
 type unreportedNews struct {
 	changes []status.Change
-	// generations holds the generation of each object that the operator changed, as reported in the API server's last response.
-	generations map[types.UID]int64
+	// versions holds, by type, the object that the operator last changed, as reported in the API server's last response.
+	versions map[reflect.Type]objectVersion
 	// unsure holds, by kind, the children as they were before failed writes that may have taken effect.
 	unsure map[string]client.Object
 	// report is the last report, if its status write failed but may have taken effect.
 	report *status.Report
 }
 
+// objectVersion identifies the spec of an object at one time.
+type objectVersion struct {
+	uid        types.UID
+	generation int64
+}
+
 // news returns an Echo's unreported changes. Only that Echo's reconcile may use them.
 func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
-		news = &unreportedNews{generations: map[types.UID]int64{}, unsure: map[string]client.Object{}}
+		news = &unreportedNews{versions: map[reflect.Type]objectVersion{}, unsure: map[string]client.Object{}}
 		u.Set(echo, news)
 	}
 	return news
@@ -58,11 +65,11 @@ func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) 
 		}
 	}
 	for _, change := range made {
-		uid, generation := change.After.GetUID(), change.After.GetGeneration()
-		if last, seen := news.generations[uid]; seen && generation != 0 && generation == last {
+		kind, version := reflect.TypeOf(change.After), objectVersion{change.After.GetUID(), change.After.GetGeneration()}
+		if version.generation != 0 && news.versions[kind] == version {
 			continue
 		}
-		news.generations[uid] = generation
+		news.versions[kind] = version
 		news.changes = append(news.changes, change)
 	}
 	return news.changes

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,6 +34,16 @@ func TestPendingEvents_keepsChangeUntilReported(t *testing.T) {
 	g.Expect(u.add(x, status.Observation{Changes: change(3)})).To(HaveLen(1), "another change is not reported")
 	other := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)})
 	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
+}
+
+func TestPendingEvents_forgetsRecreatedObjects(t *testing.T) {
+	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
+	for _, uid := range []types.UID{"a", "b"} {
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 1}}
+		NewWithT(t).Expect(u.add(x, status.Observation{Changes: []status.Change{{After: budget}}})).To(HaveLen(1))
+		u.done(x)
+	}
+	NewWithT(t).Expect(u.news(x).versions).To(HaveLen(1))
 }
 
 func TestPendingEvents_detectsSuccessOfAmbiguousWrite(t *testing.T) {
