@@ -132,9 +132,14 @@ func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includ
 // EndRejection undoes BeginRejection.
 func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
 
-// TrackState is the callback for http.Server.ConnState that prepares an idle HTTP/1 connection for the next header.
+// TrackState is the callback for http.Server.ConnState that prepares an idle HTTP/1 connection for the next header, and records the end of
+// a header. net/http calls it before it starts to read the byte after the request.
 func TrackState(c net.Conn, state http.ConnState) {
-	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
+	switch c, ok := c.(*Connection); {
+	case !ok || c.isHTTP2:
+	case state == http.StateActive:
+		c.inHeader.Store(false)
+	case state == http.StateIdle:
 		c.releaseHeader()
 		c.header.restart()
 		c.inHeader.Store(true)

@@ -29,7 +29,7 @@ type rawHeader struct {
 	line       int    // length of the incomplete line
 	emptyLines []byte // the line breaks that were skipped before the request line
 	begun      bool   // whether an earlier header was read on the connection
-	isPartial  bool   // the beginning may have been read together with the previous request
+	isPartial  bool   // the beginning may be empty lines, or may have been read together with the previous request
 	deadlines  int    // the number of deadlines set since the previous request
 	after      int    // the number of bytes after the apparent end of a partial header
 
@@ -68,6 +68,9 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 	for skipped < len(piece) && len(h.emptyLines) < maxEmptyLines && isLineEnd(piece[skipped]) {
 		h.emptyLines = append(h.emptyLines, piece[skipped])
 		skipped++
+	}
+	if skipped < len(piece) && isLineEnd(piece[skipped]) { // net/http may skip more line breaks
+		h.isPartial = true
 	}
 	return skipped
 }

@@ -36,29 +36,33 @@ func TestNewServer_skipsEmptyLinesBeforeRequest(t *testing.T) {
 	}
 }
 
-// afterEmptyLines returns a function that sends a request with one line break after it, and then two empty lines and a header that does not
-// end. net/http skips the line breaks, and keeps the first one in its buffer until the header arrives.
-func afterEmptyLines(size int) func(net.Conn) error {
+// afterEmptyLines returns a function that sends a request with some line breaks after it, and then, after the response, more line breaks and
+// a header that does not end. net/http skips the line breaks, and keeps the first ones in its buffer until the header arrives.
+func afterEmptyLines(first, second, size int) func(net.Conn) error {
 	return func(conn net.Conn) error {
-		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n\n"); err != nil {
+		request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" + strings.Repeat("\n", first)
+		if _, err := io.WriteString(conn, request); err != nil {
 			return err
 		}
 		if _, err := conn.Read(make([]byte, 4096)); err != nil {
 			return err
 		}
-		header := "\n\nGET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("x: "+strings.Repeat("v", 280)+"\n", size/284)
+		header := strings.Repeat("\n", second) + "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("x: "+strings.Repeat("v", 280)+"\n", size/284)
 		_, err := io.WriteString(conn, header)
 		return err
 	}
 }
 
 func TestNewServer_limitsHeaderAfterEmptyLines(t *testing.T) {
-	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	if err := afterEmptyLines(3 * connection.DefaultHeaderBytes)(conn); err != nil {
-		t.Fatal(err)
-	}
-	if got := readStatus(t, conn); got != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("the status is %d", got)
+	url := serve(t, handlerOf(t)).URL
+	for _, lines := range [][2]int{{0, 4}, {0, 6}, {0, 8}, {1, 2}, {1, 3}, {2, 2}} {
+		conn := echotest.Dial(t, url)
+		if err := afterEmptyLines(lines[0], lines[1], 3*connection.DefaultHeaderBytes)(conn); err != nil {
+			t.Fatal(err)
+		}
+		if got := readStatus(t, conn); got != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("%v line breaks: the status is %d", lines, got)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func floods() map[string]clientFlood {
 		"responses that no one reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
 		"idle connections":               {4500, writes("")},
 		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
-		"headers after empty lines":      {500, afterEmptyLines(120 << 10)},
+		"headers after empty lines":      {500, afterEmptyLines(0, 6, 120<<10)},
 		"rejected requests":              {2000, writes("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n")},
 		"rejected streams":               {200, resets(fieldBlock("X-A", "1"))},
 		"rejected WebSockets":            {200, resets(fieldBlock(":method", "CONNECT", ":protocol", "websocket"))},
