@@ -164,19 +164,22 @@ func TestReconcileDelete_namesHeldObject(t *testing.T) {
 	g := NewWithT(t)
 	companion := fakecluster.CompanionPod(t)
 	companion.DeletionTimestamp, companion.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	const foreign, draining = "example.org/theirs", "The Echo is being deleted. Its pods are draining connections."
 	for name, c := range map[string]struct {
-		age     time.Duration
-		others  []client.Object
-		message string
+		age       time.Duration
+		finalizer string
+		others    []client.Object
+		message   string
 	}{
-		"at first":            {30 * time.Second, nil, "The Echo is being deleted. Its pods are draining connections."},
-		"beside a companion":  {time.Hour, []client.Object{companion}, "The Echo is being deleted. Its pods are draining connections."},
-		"longer than its pod": {time.Hour, nil, "The Service x still has the finalizer example.org/theirs."},
+		"at first":              {30 * time.Second, foreign, nil, draining},
+		"beside a companion":    {time.Hour, foreign, []client.Object{companion}, draining},
+		"the garbage collector": {time.Hour, metav1.FinalizerDeleteDependents, nil, draining},
+		"another controller":    {time.Hour, foreign, nil, "The Service x still has the finalizer example.org/theirs."},
 	} {
 		echo := deletedEcho(v1.Finalizer)
 		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-c.age)}
 		service := fakecluster.OwnedService(echo)
-		service.DeletionTimestamp, service.Finalizers = echo.DeletionTimestamp, []string{"example.org/theirs"}
+		service.DeletionTimestamp, service.Finalizers = echo.DeletionTimestamp, []string{metav1.FinalizerDeleteDependents, c.finalizer}
 		w := fakecluster.New(t, append(c.others, echo, service)...)
 		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		status := w.Current(t).Status

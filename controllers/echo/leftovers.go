@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -21,7 +22,7 @@ type leftovers struct {
 	pods, companions []corev1.Pod
 	// orphaned is true if the Deployment was orphaned. The Deployment's pods are then kept, and the pods field omits them.
 	orphaned bool
-	// held is the first object that is being deleted but has finalizers.
+	// held is the first object that another controller's finalizer keeps.
 	held *status.Held
 }
 
@@ -74,8 +75,8 @@ func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo
 			return left, err
 		case object != nil:
 			left.objects = append(left.objects, object)
-			if left.held == nil && !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) > 0 {
-				left.held = &status.Held{Kind: c.Kind, Object: object}
+			if finalizer := foreignFinalizer(object); left.held == nil && finalizer != "" {
+				left.held = &status.Held{Kind: c.Kind, Finalizer: finalizer, Object: object}
 			}
 		}
 	}
@@ -84,6 +85,20 @@ func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo
 		left.pods = nil
 	}
 	return left, err
+}
+
+// foreignFinalizer returns the first finalizer of an object that is being deleted, except for the garbage collector's finalizers, which it
+// removes after the object's dependents. The result is empty if there is none.
+func foreignFinalizer(object client.Object) string {
+	if object.GetDeletionTimestamp().IsZero() {
+		return ""
+	}
+	for _, finalizer := range object.GetFinalizers() {
+		if finalizer != metav1.FinalizerDeleteDependents && finalizer != metav1.FinalizerOrphanDependents {
+			return finalizer
+		}
+	}
+	return ""
 }
 
 // onlyKeptPods reports whether only pods remain and none of them is being deleted.

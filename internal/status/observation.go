@@ -46,16 +46,16 @@ type Observation struct {
 	Changes []Change
 	// AmbiguousWrites are the writes that failed but may have taken effect.
 	AmbiguousWrites []Attempt
-	// Held is an object of a deleted Echo that outlasts the pods. It is nil if there is no such object.
+	// Held is an object of a deleted Echo without pods that another controller keeps. It is nil if there is no such object.
 	Held *Held
 	// Unchanged contains the children that needed no change, keyed by kind.
 	Unchanged map[string]client.Object
 }
 
-// Held is an object that is being deleted, but has finalizers.
+// Held is an object that is being deleted, but has another controller's finalizer.
 type Held struct {
-	Kind   string
-	Object client.Object
+	Kind, Finalizer string
+	Object          client.Object
 }
 
 // Unserved is a kind that the operator cannot use. Refused is the reason, or empty if the cluster does not serve the kind.

@@ -185,12 +185,12 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	return v
 }
 
-// heldFor is how long an object of a deleted Echo may outlast the pods before the Echo is degraded. Controllers usually remove their
-// finalizers within this time.
+// heldFor is how long after an object's deletion began another controller's finalizer makes a deleted Echo without pods degraded.
+// Controllers usually remove their finalizers within this time.
 const heldFor = time.Minute
 
 // deletingVerdict returns the verdict on an Echo that is being deleted. failure is nil if the last reconcile succeeded, and held is nil if
-// no object outlasts the pods.
+// no other controller keeps an object.
 func deletingVerdict(held *Held, failure *Failure, now time.Time) verdict {
 	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{
@@ -219,7 +219,8 @@ func deletingVerdict(held *Held, failure *Failure, now time.Time) verdict {
 // problem returns why an object still exists, and what to do.
 func (h *Held) problem() message.Problem {
 	return message.Problem{
-		Text:   fmt.Sprintf("the %s %s still has the finalizer %s", h.Kind, h.Object.GetName(), h.Object.GetFinalizers()[0]),
-		Advice: "The controller that set the finalizer must remove it. If this controller no longer exists, remove the finalizer yourself.",
+		Text: fmt.Sprintf("the %s %s still has the finalizer %s", h.Kind, h.Object.GetName(), h.Finalizer),
+		Advice: "The controller that set the finalizer must remove it. If this controller no longer exists, remove the finalizer from the " +
+			h.Kind + ".",
 	}
 }
