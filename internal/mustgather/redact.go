@@ -19,6 +19,8 @@ const (
 	redacted = "<redacted>"
 	// leastSecret is the minimum length of a secret that is replaced in strings. Shorter values, such as true and 8080, are too common.
 	leastSecret = 6
+	// leastLine is the minimum length of a line of a secret that is replaced on its own. Shorter lines, such as server:, are too common.
+	leastLine = 10
 )
 
 //go:embed kept.yaml
@@ -28,11 +30,13 @@ var keptFields []byte
 type redactor struct {
 	// kinds holds the rules by kind. A rule is either an action or a map of rules for the nested fields.
 	kinds map[string]any
-	// secrets holds the forms of the values of fields whose action is "secret". Once they are sorted, longest contains them, starting with
-	// the longest, and texts replaces them. Both are nil if secrets were added since then.
+	// secrets holds the forms of the values of fields whose action is "secret". The texts replacer redacts these forms. It is nil if secrets
+	// were added since its last use.
 	secrets map[string]bool
-	longest []string
 	texts   *strings.Replacer
+	// byStart and byEnd hold the forms by their first and last leastSecret bytes, and mostSecret is the length of the longest form.
+	byStart, byEnd map[string][]string
+	mostSecret     int
 	// learning is true while secrets are being collected. Nothing is written during this time, so no strings need to be redacted.
 	learning bool
 }
@@ -135,17 +139,19 @@ func (r *redactor) secret(value any) any {
 		for _, form := range formsOf(value) {
 			if len(form) >= leastSecret && !r.secrets[form] {
 				r.secrets[form] = true
-				r.longest, r.texts = nil, nil
+				r.texts = nil
 			}
 		}
 	}
 	return redacted
 }
 
-// formsOf returns the forms in which a secret and its lines occur in texts: unchanged, escaped as in logs, and as quoted by the operator.
+// formsOf returns the forms in which a secret and its long lines occur in texts: unchanged, escaped as in logs, and as quoted by the
+// operator.
 func formsOf(secret string) []string {
 	forms := []string{secret}
-	for _, part := range append(strings.Split(secret, "\n"), secret) {
+	lines := slices.DeleteFunc(strings.Split(secret, "\n"), func(line string) bool { return len(line) < leastLine })
+	for _, part := range append(lines, secret) {
 		part = strings.TrimSpace(part)
 		escaped, quoted := strconv.Quote(part), message.Quote(part)
 		forms = append(forms, part, escaped[1:len(escaped)-1], quoted[1:len(quoted)-1])
@@ -156,51 +162,54 @@ func formsOf(secret string) []string {
 // text redacts the recorded secrets in a string, and their parts next to each place where a message was cut.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
-		r.longest = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
-		var pairs []string
-		for _, secret := range r.longest {
-			pairs = append(pairs, secret, redacted)
-		}
-		r.texts = strings.NewReplacer(pairs...)
+		r.index()
 	}
 	parts := strings.Split(r.texts.Replace(text), message.Ellipsis)
 	for i := range parts {
-		for _, secret := range r.longest {
-			if i < len(parts)-1 {
-				parts[i] = redactEnd(parts[i], secret)
-			}
-			if i > 0 {
-				parts[i] = redactBeginning(parts[i], secret)
-			}
+		if i < len(parts)-1 {
+			parts[i] = r.redactEnd(parts[i])
+		}
+		if i > 0 {
+			parts[i] = r.redactBeginning(parts[i])
 		}
 	}
 	return strings.Join(parts, message.Ellipsis)
 }
 
+// index prepares for redacting the recorded secrets.
+func (r *redactor) index() {
+	secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
+	var pairs []string
+	r.byStart, r.byEnd, r.mostSecret = map[string][]string{}, map[string][]string{}, 0
+	for _, secret := range secrets {
+		start, end := secret[:leastSecret], secret[len(secret)-leastSecret:]
+		r.byStart[start], r.byEnd[end] = append(r.byStart[start], secret), append(r.byEnd[end], secret)
+		r.mostSecret = max(r.mostSecret, len(secret))
+		pairs = append(pairs, secret, redacted)
+	}
+	r.texts = strings.NewReplacer(pairs...)
+}
+
 // redactEnd redacts the beginning of a secret, of at least leastSecret bytes, at the end of a string.
-func redactEnd(text, secret string) string {
-	for at := 0; ; at++ {
-		next := strings.Index(text[at:], secret[:leastSecret])
-		if next < 0 {
-			return text
-		}
-		at += next
-		if strings.HasPrefix(secret, text[at:]) {
-			return text[:at] + redacted
+func (r *redactor) redactEnd(text string) string {
+	for at := max(0, len(text)-r.mostSecret); at+leastSecret <= len(text); at++ {
+		for _, secret := range r.byStart[text[at:at+leastSecret]] {
+			if strings.HasPrefix(secret, text[at:]) {
+				return text[:at] + redacted
+			}
 		}
 	}
+	return text
 }
 
 // redactBeginning redacts the end of a secret, of at least leastSecret bytes, at the beginning of a string.
-func redactBeginning(text, secret string) string {
-	for end := len(text); ; end-- {
-		last := strings.LastIndex(text[:end], secret[len(secret)-leastSecret:])
-		if last < 0 {
-			return text
-		}
-		end = last + leastSecret
-		if strings.HasSuffix(secret, text[:end]) {
-			return redacted + text[end:]
+func (r *redactor) redactBeginning(text string) string {
+	for end := min(len(text), r.mostSecret); end >= leastSecret; end-- {
+		for _, secret := range r.byEnd[text[end-leastSecret:end]] {
+			if strings.HasSuffix(secret, text[:end]) {
+				return redacted + text[end:]
+			}
 		}
 	}
+	return text
 }

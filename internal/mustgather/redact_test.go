@@ -206,6 +206,15 @@ func TestRedactor_redactsOperatorQuotes(t *testing.T) {
 	}
 }
 
+func TestRedactor_keepsShortLines(t *testing.T) {
+	r := rules(t)
+	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: "default\nserver:\nlong-secret-line\n"}}}`))
+	const text, want = "the default server: has long-secret-line", "the default server: has <redacted>"
+	if got := r.text(text); got != want {
+		t.Errorf("%q became %q, not %q", text, got, want)
+	}
+}
+
 func TestRedactor_keepsTextBesideCuts(t *testing.T) {
 	r := rules(t)
 	r.learn(parsed(t, `{kind: Echo, spec: {args: [secret-value-one]}}`))
