@@ -107,7 +107,7 @@ func (r report) writeText(out io.Writer) error {
 	for _, w := range r.Warnings {
 		warnings = append(warnings, []string{age(w.LastSeen), w.Object, w.Reason, w.Message})
 	}
-	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", r.Namespace, r.Name, r.Phase, r.replicas(), r.Message)
+	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", r.Namespace, r.Name, printable(r.Phase), r.replicas(), printableLines(r.Message))
 	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
 }
 

@@ -102,6 +102,15 @@ func printTable(out io.Writer, rows [][]string) error {
 // oneLine returns text from the cluster as one line.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
+// printableLines removes the characters that a terminal would interpret, except line breaks.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // printable removes the characters that a terminal would interpret.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

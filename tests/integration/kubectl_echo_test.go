@@ -163,7 +163,7 @@ Echo/web +2/2 +Ready +\S+
 				`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
 	})
 
-	It("requires the role view, and prints no warning about kinds that the cluster does not serve", func(ctx SpecContext) {
+	It("needs only the role view, and prints no warning about kinds that the cluster does not serve", func(ctx SpecContext) {
 		server, admin := startCluster()
 		rules := manifest("rbac/echo_viewer_role.yaml", &rbacv1.ClusterRole{}).Rules
 		view := &rbacv1.ClusterRole{}

@@ -152,10 +152,10 @@ func decideRequestBuffer(last time.Time, tooEarly time.Duration, o run.Outcome) 
 	switch {
 	case e == nil:
 		return fact.Refused(name, sent, o.Refusal)
-	case tooEarly >= pause:
-		return fact.New(name, "not reported", sent, "no response within "+pause.String()+", which is necessary to compare clocks")
 	case e.Request.Time.Before(last):
 		return fact.New(name, "streamed", sent, "the header, before the second chunk was sent")
+	case tooEarly >= pause:
+		return fact.New(name, "not reported", sent, "no response within "+pause.String()+", which is necessary to compare clocks")
 	}
 	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent")
 }
