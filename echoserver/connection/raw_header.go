@@ -69,7 +69,7 @@ func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
 		h.emptyLines = append(h.emptyLines, piece[skipped])
 		skipped++
 	}
-	if skipped < len(piece) && isLineEnd(piece[skipped]) { // net/http may skip more line breaks
+	if h.begun && skipped < len(piece) && isLineEnd(piece[skipped]) { // net/http may skip more line breaks
 		h.isPartial = true
 	}
 	return skipped
