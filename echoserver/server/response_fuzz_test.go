@@ -30,6 +30,7 @@ func FuzzResponse(f *testing.F) {
 		{"/-/body", "", "Content-Type", "text/html", "<b>"},
 		{"/caf\xe9", "q=caf%E9&%E8=1&%E9=2&\xff", "X-Name", "caf\xe9", "\x00\x01"},
 		{"/a%2F-%2Fbody", "echo.format=text&%ff", "\xff", "\uFFFD", "AAE="},
+		{"/", "", "\xff\xfe", "a", ""},
 		{"/", strings.Repeat("%ff&", 30), "X-Forwarded-For", "\xff, \xfe", "<<<<"},
 	} {
 		f.Add(seed.path, seed.query, seed.name, seed.value, seed.body)
@@ -132,7 +133,7 @@ func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.R
 		t.Errorf("the path %q is restored as %q", path, got)
 	}
 	for name, values := range headers {
-		shownName := string([]rune(name))
+		shownName := strings.ToValidUTF8(name, "\uFFFD")
 		for i, value := range values {
 			if got := restore("header", shownName, i, echo.Headers[shownName][i]); got != value {
 				t.Errorf("the header %q: %q is restored as %q", name, value, got)
