@@ -172,7 +172,7 @@ func TestReconcileDelete_namesHeldObject(t *testing.T) {
 		message   string
 	}{
 		"at first":              {30 * time.Second, foreign, nil, draining},
-		"beside a companion":    {time.Hour, foreign, []client.Object{companion}, draining},
+		"with a companion":      {time.Hour, foreign, []client.Object{companion}, draining},
 		"the garbage collector": {time.Hour, metav1.FinalizerDeleteDependents, nil, draining},
 		"another controller":    {time.Hour, foreign, nil, "The Service x still has the finalizer example.org/theirs."},
 	} {

@@ -68,7 +68,7 @@ func (c *Connection) receive(p []byte) (int, error) {
 // meter accounts for a piece of an HTTP/1 header, or detects another protocol.
 func (c *Connection) meter(piece []byte) error {
 	c.header.add(piece)
-	c.inHeader.Store(!c.header.ended || c.header.isPartial) // Handle ends a partial header
+	c.inHeader.Store(!c.header.ended || c.header.isPartial) // only net/http knows the end of a partial header
 	switch {
 	case c.header.isPreface():
 		return c.upgrade()
