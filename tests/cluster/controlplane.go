@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 // controlPlane returns the control plane's processes, which require neither a node nor the root user. The API server listens on
@@ -63,15 +65,17 @@ func defaultPorts() controlPlanePorts {
 }
 
 // freePorts returns free ports on the loopback interface. It also chooses the API server's port.
-func (s *settings) freePorts() (controlPlanePorts, error) {
+func (s *settings) freePorts(ctx context.Context) (controlPlanePorts, error) {
 	ports := [5]int{}
 	for i := range ports {
-		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		address, err := loopback.ReserveAddress(ctx)
 		if err != nil {
 			return controlPlanePorts{}, err
 		}
-		defer func() { _ = listener.Close() }() // close the listeners only at the end, so that all ports are different
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
+		_, port, _ := net.SplitHostPort(address)
+		if ports[i], err = strconv.Atoi(port); err != nil {
+			return controlPlanePorts{}, err
+		}
 	}
 	s.APIPort = ports[4]
 	return controlPlanePorts{ports[0], ports[1], ports[2], ports[3]}, nil

@@ -26,7 +26,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	if err := c.down(ctx); err != nil {
 		return err
 	}
-	ports, err := c.freePorts()
+	ports, err := c.freePorts(ctx)
 	if err != nil {
 		return err
 	}

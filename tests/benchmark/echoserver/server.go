@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 const startTimeout = 10 * time.Second
@@ -40,7 +41,7 @@ func (d durations) percentile(p int) time.Duration {
 
 // start starts a server on one core, and waits until it responds. The server's output goes to a file, as under a container runtime.
 func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
-	address, err := freeAddress(ctx)
+	address, err := loopback.ReserveAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +77,6 @@ func start(ctx context.Context, name, path string, command []string, core int) (
 	}
 	s.idle, err = s.residentMiB()
 	return s, err
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 func (s *server) awaitAnswer(ctx context.Context) error {

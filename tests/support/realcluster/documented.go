@@ -17,6 +17,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 // Reader simulates a person who follows the documentation in one shell. The reader has kubectl echo and a namespace on the test cluster.
@@ -89,10 +90,9 @@ func ports(ctx context.Context, steps []fences.Step) []string {
 	var replacements []string
 	for _, step := range steps {
 		for _, found := range forward.FindAllStringSubmatch(step.Commands, -1) {
-			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+			address, err := loopback.ReserveAddress(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			_, free, _ := net.SplitHostPort(listener.Addr().String())
-			Expect(listener.Close()).To(Succeed())
+			_, free, _ := net.SplitHostPort(address)
 			replacements = append(replacements, " "+found[1]+found[2], " "+free+":"+strings.TrimPrefix(found[2], ":"), "localhost:"+found[1],
 				"localhost:"+free)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 // EchoServerImage is the image that Echoes run unless a flag specifies another image.
@@ -58,7 +58,7 @@ func launch(ctx context.Context, p *ControlPlane, environment []string, path str
 
 // StartOperator starts an operator. The kubeconfig specifies the API server and the user.
 func StartOperator(ctx context.Context, p *ControlPlane, path, kubeconfig string, arguments ...string) (*Program, error) {
-	metrics, err := freeAddress(ctx)
+	metrics, err := loopback.ReserveAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +127,4 @@ func (g *Program) Kill() error {
 	}
 	_ = g.Command.Wait() // Wait returns an error, because the process was killed
 	return nil
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
