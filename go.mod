@@ -132,3 +132,5 @@ require (
 	sigs.k8s.io/kustomize/kyaml v0.21.2 // indirect
 	sigs.k8s.io/randfill v1.0.0
 )
+
+tool github.com/onsi/ginkgo/v2/ginkgo

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,7 +19,7 @@ import (
 // unusual contains all characters that must be quoted in JSON or YAML, and characters that kubectl changes or cannot print as YAML.
 const unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u007f\u0085\u2028\U0001f600\n---\nkind: List\n"
 
-var _ = Describe("a backup of Echoes", func() {
+var _ = Describe("a backup of Echoes", SpecPriority(1), func() {
 	It("is restored in another cluster with the documented commands, and the operator makes the Echoes ready there", func(ctx SpecContext) {
 		namespace, folder := newNamespace(ctx), GinkgoT().TempDir()
 		createSaved(ctx, namespace)
@@ -44,7 +43,7 @@ var _ = Describe("a backup of Echoes", func() {
 			eventuallyRestored(ctx, other, &echo)
 		}
 		run(server.KubeConfig, "kubectl wait"+wait)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 })
 
 // createSaved creates the Echoes to save: a ready Echo, an Echo that is being deleted, an Echo with unusual names and strings, and one Echo

@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,8 +24,7 @@ import (
 
 var _ = Describe("expectations of a check", func() {
 	It("are the ones that pathcheck writes, and are met until the path changes", func(ctx SpecContext) {
-		pathcheck, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/pathcheck", "-trimpath")
-		Expect(err).NotTo(HaveOccurred())
+		pathcheck := filepath.Join(programs, "pathcheck")
 		namespace := newNamespace(ctx)
 		server := startEchoServer("POD_NAMESPACE="+namespace, "SERVICE_NAME=web")
 		output, err := exec.CommandContext(ctx, pathcheck, "-o", "expect", "--address="+server, "http://web."+namespace+".svc").Output()
@@ -35,7 +34,7 @@ var _ = Describe("expectations of a check", func() {
 		Expect(pinned.Expect).To(ContainElement(v1.EchoExpectation{Fact: "request.host", Value: "kept"}))
 
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web", func(c *v1.EchoCheck) { c.Expect = pinned.Expect }))
-		job := cronJobNow(ctx, Default, echo, "web-path")
+		job := eventuallyCronJob(ctx, echo, "web-path")
 		verdict := func(address string) string {
 			GinkgoHelper()
 			file := filepath.Join(GinkgoT().TempDir(), "verdict")
@@ -56,7 +55,7 @@ var _ = Describe("expectations of a check", func() {
 		DeferCleanup(proxy.Close)
 		run(ctx, echo, "web-path", verdict(proxy.Listener.Addr().String()))
 		expectCheck(ctx, echo, v1.CheckFailed, "request.headers.case is canonical, expected kept.")
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("are at most 64 in each of 8 checks", func(ctx SpecContext) {
 		expectations := func(count int) func(*v1.EchoCheck) {
@@ -81,18 +80,14 @@ var _ = Describe("expectations of a check", func() {
 	})
 })
 
-// startEchoServer builds the echo server, and starts it on this machine with the given environment variables. It returns the server's
-// address.
+// startEchoServer starts the echo server on this machine with the given environment variables, and returns its address.
 func startEchoServer(environment ...string) string {
 	GinkgoHelper()
-	program, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/echo-server", "-trimpath")
-	Expect(err).NotTo(HaveOccurred())
-	address := freeAddress()
-	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")
+	command := exec.Command(filepath.Join(programs, "echo-server"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0")
 	command.Env = environment
 	session, err := gexec.Start(command, nil, nil) // do not print the output, because the server logs one line per request
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })
-	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening"`))
-	return address
+	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening","address":"[^"]+"`))
+	return regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(string(session.Err.Contents()))[1]
 }

@@ -26,7 +26,7 @@ var _ = Describe("a check", func() {
 
 	It("is a CronJob, which is restored, and is deleted with the check", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		job := cronJobNow(ctx, Default, echo, "web-path")
+		job := eventuallyCronJob(ctx, echo, "web-path")
 		Expect(metav1.IsControlledBy(job, echo)).To(BeTrue())
 		By("reverting another client's edits, and keeping another client's additions")
 		edit(ctx, job, func(job *batchv1.CronJob) {
@@ -44,7 +44,7 @@ var _ = Describe("a check", func() {
 		By("recreating the CronJob after its container was renamed, or the CronJob was deleted")
 		edit(ctx, job, func(job *batchv1.CronJob) { job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Name = "other" })
 		eventuallyReplaced(ctx, echo, job)
-		job = cronJobNow(ctx, Default, echo, "web-path")
+		job = eventuallyCronJob(ctx, echo, "web-path")
 		Expect(k8s.Delete(ctx, job)).To(Succeed())
 		eventuallyReplaced(ctx, echo, job)
 		By("pausing the CronJob while there are no echo servers")
@@ -93,9 +93,9 @@ var _ = Describe("a check", func() {
 		pod := run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-		job := cronJobNow(ctx, Default, echo, "web-path")
-		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Second)}
-		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+		patchStatus(ctx, eventuallyCronJob(ctx, echo, "web-path"), func(job *batchv1.CronJob) {
+			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Second)}
+		})
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		run(ctx, echo, "web-path", "panic: not a verdict")
 		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not a verdict in JSON.")
@@ -113,9 +113,9 @@ var _ = Describe("a check", func() {
 
 	It("reports that its Job has created no pod", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		job := cronJobNow(ctx, Default, echo, "web-path")
-		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
-		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+		patchStatus(ctx, eventuallyCronJob(ctx, echo, "web-path"), func(job *batchv1.CronJob) {
+			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
+		})
 		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod. Check the events of the Job.")
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown,
 			v1.ReasonCheckUnknown))
@@ -152,8 +152,8 @@ var _ = Describe("a check", func() {
 		By("running as soon as the cause is gone")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Schedule = "@hourly" })
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"client"} })
-		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-late") }).WithContext(ctx).Should(Succeed())
-		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-unknown") }).WithContext(ctx).Should(Succeed())
+		eventuallyCronJob(ctx, echo, "web-late")
+		eventuallyCronJob(ctx, echo, "web-unknown")
 		By("no longer running when it is no longer allowed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"others"} })
@@ -203,6 +203,14 @@ func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Ech
 	})
 }
 
+// eventuallyCronJob waits until a check's CronJob exists, and returns it.
+func eventuallyCronJob(ctx context.Context, echo *v1.Echo, name string) *batchv1.CronJob {
+	GinkgoHelper()
+	var job *batchv1.CronJob
+	Eventually(func(g Gomega) { job = cronJobNow(ctx, g, echo, name) }).WithContext(ctx).Should(Succeed())
+	return job
+}
+
 func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batchv1.CronJob {
 	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
 }
@@ -216,9 +224,7 @@ func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob
 // run creates a pod as a CronJob would. The pod has terminated with the given message.
 func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	GinkgoHelper()
-	var job *batchv1.CronJob
-	Eventually(func(g Gomega) { job = cronJobNow(ctx, g, echo, name) }).WithContext(ctx).Should(Succeed())
-	template := job.Spec.JobTemplate.Spec.Template
+	template := eventuallyCronJob(ctx, echo, name).Spec.JobTemplate.Spec.Template
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.GenerateName = echo.Namespace, name+"-"
 	earlier := &corev1.PodList{}

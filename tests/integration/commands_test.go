@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -87,8 +86,8 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		session := startProgram([]string{"KUBECONFIG=/nowhere"}, "watch", "pods")
 		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("set KUBECONFIG"))
-		session = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+freeAddress()))}, "watch", "pods")
-		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		session = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+reserveAddress()))}, "watch", "pods")
+		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
@@ -161,8 +160,8 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Expect(session.Err.Contents()).To(BeEmpty())
 		session.Signal(syscall.SIGTERM)
 		asJSON.Signal(syscall.SIGINT)
-		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
-		Eventually(asJSON, 10*time.Second).Should(gexec.Exit(0))
+		Eventually(session).Should(gexec.Exit(0))
+		Eventually(asJSON).Should(gexec.Exit(0))
 	})
 
 	It("watches only objects that match the label selector and the namespace", func(ctx SpecContext) {
@@ -183,7 +182,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		func(ctx SpecContext, interrupt func(*proxy), message string) {
 			DeferCleanup(func(ctx SpecContext) {
 				Expect(c.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
-			}, NodeTimeout(time.Minute))
+			}, NodeTimeout(specTimeout))
 			names := func(name string) *v1.Echo { return support.Echo("default", name) }
 			changed, deleted, unchanged := names("changed"), names("deleted"), names("unchanged")
 			for _, echo := range []*v1.Echo{changed, deleted, unchanged} {
@@ -200,7 +199,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			Expect(c.Update(ctx, changed)).To(Succeed())
 			Expect(c.Delete(ctx, deleted)).To(Succeed())
 			p.accept()
-			Eventually(session.Out, time.Minute).Should(gbytes.Say(`UPDATED  default/changed  0/5 ready\n`))
+			Eventually(session.Out).Should(gbytes.Say(`UPDATED  default/changed  0/5 ready\n`))
 			last := names("last")
 			Expect(c.Create(ctx, last)).To(Succeed())
 			Eventually(session.Out).Should(gbytes.Say("ADDED    default/last"))
@@ -213,7 +212,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			p.refuse() // the program must exit immediately, even if it is waiting to retry
 			Eventually(session.Err).Should(gbytes.Say("refused"))
 			session.Terminate()
-			Eventually(session, 10*time.Second).Should(gexec.Exit(0))
+			Eventually(session).Should(gexec.Exit(0))
 		},
 		Entry("in which connections are refused", (*proxy).refuse, "connection refused"),
 		Entry("in which connections are closed", (*proxy).drop, "EOF"),
@@ -243,8 +242,8 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		}})).To(Succeed())
 		Expect(controlplane.Grant(ctx, c, "guest", "default",
 			[]rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
-		Eventually(session, time.Minute).Should(gbytes.Say(`ADDED    default/web  0/1 ready`))
-		Eventually(asJSON, time.Minute).Should(gbytes.Say(`"type":"ADDED","kind":"Deployment","namespace":"default","name":"web"`))
+		Eventually(session).Should(gbytes.Say(`ADDED    default/web  0/1 ready`))
+		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED","kind":"Deployment","namespace":"default","name":"web"`))
 	})
 })
 

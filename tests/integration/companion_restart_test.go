@@ -1,8 +1,6 @@
 package integration
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
@@ -13,7 +11,7 @@ import (
 )
 
 var _ = Describe("companions, after the operator is killed,", func() {
-	It("exist exactly once for each owner after the next start", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("exist exactly once for each owner after the next start", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		server, admin := startCluster()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default"}
 		var session *gexec.Session

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -44,7 +43,7 @@ func lostInForm() map[string]string {
 	}
 }
 
-var _ = Describe("an Echo that passes through the form of the OpenShift console", func() {
+var _ = Describe("an Echo that passes through the form of the OpenShift console", SpecPriority(1), func() {
 	var schema map[string]any
 	BeforeEach(func() { schema = schemaOfEcho() })
 
@@ -60,7 +59,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 			Expect(before != nil && after != nil).To(BeTrue(), file.Name())
 			Expect(append(before.opened(after), before.lost(after)...)).To(BeEmpty(), file.Name())
 		}
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("exposes nothing more, and loses only the documented values", func(ctx SpecContext) {
 		fields, err := specs.Read("../../config/crd/bases/example.com_echoes.yaml")
@@ -82,7 +81,7 @@ var _ = Describe("an Echo that passes through the form of the OpenShift console"
 				Expect(listed).To(HaveKey(field), "%v", spec)
 			}
 		}
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("loses the documented values", func() {
 		docs, err := os.ReadFile("../../docs/reference/console.md")

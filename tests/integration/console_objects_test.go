@@ -1,8 +1,6 @@
 package integration
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	consolev1 "github.com/openshift/api/console/v1"
@@ -41,5 +39,5 @@ var _ = Describe("samples and quick starts in the OpenShift console", Ordered, f
 			g.Expect(starts.Items).To(ConsistOf(And(HaveField("Name", "echo-operator-first-echo"), ownedByBoth,
 				HaveField("Spec.Tasks", HaveLen(3)))))
 		}).WithContext(ctx).Should(Succeed())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 })

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -33,7 +32,7 @@ func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client
 		for _, definition := range definitions.Items {
 			g.Expect(definition.DeletionTimestamp).To(BeNil(), definition.Name)
 		}
-	}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 }
 
 func definitionsIn(files []string) envtest.CRDInstallOptions {

@@ -2,9 +2,6 @@ package integration
 
 import (
 	"context"
-	"net/http"
-	"sync/atomic"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,7 +9,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -23,44 +19,24 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// failing responds with errors to discovery requests for Gateway API while broken is true.
-type failing struct {
-	http.RoundTripper
-	broken *atomic.Bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
-	if f.broken.Load() && request.URL.Path == "/apis/"+routing.GatewayGroupVersion().String() {
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: request}, nil
-	}
-	return f.RoundTripper.RoundTrip(request)
-}
-
 // The order of these specs matters. Two replicas are running while APIs that an Echo requires are installed and deleted.
-var _ = Describe("APIs that are installed and deleted", Ordered, func() {
+var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1), func() {
 	const namespace = "discovered"
 	var server *envtest.Environment
 	var admin client.Client
 	var replicas [2]*replica
-	var broken atomic.Bool
+	gatewayAPI := &discoveredAPI{}
 	ends := func() (counts [2]int) {
 		for i, r := range replicas {
-			counts[i] = len(r.ends())
+			counts[i] = r.ends()
 		}
 		return counts
 	}
-	// expectEnds expects that each replica has exited the given number of times, that no replica exits again, and that the replicas did not
-	// exit at the same time.
+	// expectEnds expects that each replica has exited the given number of times, and that no replica exits again.
 	expectEnds := func(ctx context.Context, count int) {
 		GinkgoHelper()
-		Eventually(ends).WithContext(ctx).WithTimeout(time.Minute).Should(Equal([2]int{count, count}))
+		Eventually(ends).WithContext(ctx).Should(Equal([2]int{count, count}))
 		Consistently(ends).WithContext(ctx).WithTimeout(5 * shortTimes().Period).Should(Equal([2]int{count, count}))
-		for _, one := range replicas[0].ends() {
-			for _, other := range replicas[1].ends() {
-				Expect(one.Sub(other).Abs()).To(BeNumerically(">", shortTimes().Period/4), "replicas must not exit at the same time")
-			}
-		}
 	}
 	routed := func(g Gomega, ctx context.Context) {
 		route := &metav1.PartialObjectMetadata{}
@@ -74,10 +50,8 @@ var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace,
 			manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
-		config := rest.CopyConfig(server.Config)
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return failing{next, &broken} })
 		for i := range replicas {
-			replicas[i] = startReplica(config, func(o *operator.Options) { o.LeaderElect, o.LeaderElectionNamespace = true, namespace })
+			replicas[i] = startReplica(gatewayAPI.config(server.Config), func(o *operator.Options) { o.LeaderElect, o.LeaderElectionNamespace = true, namespace })
 			DeferCleanup(replicas[i].stop)
 		}
 	})
@@ -85,31 +59,31 @@ var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 	It("have no effect while no Echo requires them", func(ctx SpecContext) {
 		installDefinitions(server.Config, support.MonitoringCRDs(ctx))
 		expectEnds(ctx, 0)
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("make each replica restart once when they are installed", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, support.Echo(namespace, "x", func(e *v1.Echo) {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 		}))).To(Succeed())
 		expectEnds(ctx, 0)
-		installDefinitions(server.Config, support.GatewayCRDs(ctx))
+		gatewayAPI.changeAtOnce(func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
 		expectEnds(ctx, 1)
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("make no replica restart while discovery of the APIs fails", func(ctx SpecContext) {
-		broken.Store(true)
+		gatewayAPI.hidden.Store(true)
 		uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
 		Consistently(ends).WithContext(ctx).WithTimeout(8 * shortTimes().Period).Should(Equal([2]int{1, 1}))
-		broken.Store(false)
+		gatewayAPI.hidden.Store(false)
 		expectEnds(ctx, 2)
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("make each replica restart once when they are installed again", func(ctx SpecContext) {
-		installDefinitions(server.Config, support.GatewayCRDs(ctx))
+		gatewayAPI.changeAtOnce(func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
 		expectEnds(ctx, 3)
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("make each replica restart once when a permission is revoked, and when it is granted again", func(ctx SpecContext) {
 		roles := &rbacv1.ClusterRoleList{}
@@ -123,5 +97,5 @@ var _ = Describe("APIs that are installed and deleted", Ordered, func() {
 		expectEnds(ctx, 4)
 		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, "", reader)).To(Succeed())
 		expectEnds(ctx, 5)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 })

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -84,7 +83,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		set(ctx, echo, "")
 		third := eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, four)
 		Expect(third.UID).NotTo(Equal(second.UID))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("an Echo reports which ServiceAccount is missing, and its pods have no token of an existing one", func(ctx SpecContext) {
 		echo := support.Echo("default", "identified", func(e *v1.Echo) { e.Spec.ServiceAccountName = "mesh" })
@@ -115,5 +114,5 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		Expect(pod.Spec.ServiceAccountName).To(Equal("mesh"))
 		Expect(pod.Spec.Volumes).To(BeEmpty())
 		Expect(pod.Spec.Containers[0].VolumeMounts).To(BeEmpty())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 })

@@ -26,11 +26,12 @@ import (
 )
 
 // These specs run in order: Gateway API is missing when the operator starts, and is then installed, used, deleted, and installed again.
-var _ = Describe("behind a Gateway", Ordered, func() {
+var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
 	var admin client.Client
 	var run *replica
+	gatewayAPI := &discoveredAPI{}
 	routed := func(name string, changes ...func(*v1.Echo)) *v1.Echo {
 		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(0))
@@ -60,7 +61,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
-		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to restart first
+		}).WithContext(ctx).Should(Succeed()) // the operator may have to restart first
 	}
 	// say sets the status of an Echo's HTTPRoute as a Gateway controller does.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
@@ -79,11 +80,11 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 		}
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
-		run = startReplica(server.Config, func(*operator.Options) {})
+		run = startReplica(gatewayAPI.config(server.Config), func(*operator.Options) {})
 		DeferCleanup(func() { run.stop() })
 	})
 
-	It("an Echo reports that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo reports that the cluster does not serve the API, and others do not need it", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1.")
@@ -91,12 +92,14 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
 	})
 
-	It("the Echo gets its route once the API is installed", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+	It("the Echo gets its route once the API is installed", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo, other := routed("early"), routed("other",
 			func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
+		run.expectRestart(ctx, func() {
+			gatewayAPI.changeAtOnce(func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
+		})
 		route := &gatewayv1.HTTPRoute{}
 		expectRoute(ctx, echo, route)
 		Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
@@ -105,7 +108,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 
-	It("the Echo reports its Gateway's problem", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the Echo reports its Gateway's problem", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
@@ -134,7 +137,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("its routes are managed like other children", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("its routes are managed like other children", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		By("reverting another client's edits, and keeping another client's additions")
@@ -165,7 +168,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		eventuallyGone(ctx, admin, route)
 	})
 
-	It("another client's route stays unchanged", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("another client's route stays unchanged", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("taken")
 		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
@@ -176,7 +179,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 	})
 
-	It("an Echo reports that its Gateway was deleted, and keeps its route while paused", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo reports that its Gateway was deleted, and keeps its route while paused", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("other")
 		gateway := &gatewayv1.Gateway{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: gateways, Name: "public"}, gateway)).To(Succeed())
@@ -191,13 +194,13 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 
-	It("one kind is deleted, and the operator continues to use the other kinds", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+	It("one kind is deleted, and the operator continues to use the other kinds", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo, both := routed("http"), routed("other")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(both), both)).To(Succeed())
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
-		run.expectStarts(ctx, 1, func() {
+		run.expectRestart(ctx, func() {
 			uninstallDefinitions(ctx, server.Config, admin, only)
 			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // possibly before the restart
 		})
@@ -206,13 +209,13 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectRoute(ctx, echo, route)
 		Expect(admin.Delete(ctx, route)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Succeed())
-		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, only) })
+		run.expectRestart(ctx, func() { installDefinitions(server.Config, only) })
 		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, admin, echo, route)
 	})
 
-	It("a route that is no longer desired is deleted at the next start", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a route that is no longer desired is deleted at the next start", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("left", func(e *v1.Echo) { e.Spec.Gateway.Enabled = false })
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), &corev1.Service{}) }).WithContext(ctx).Should(Succeed())
@@ -221,19 +224,15 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
 		Expect(admin.Create(ctx, left)).To(Succeed())
-		run = startReplica(server.Config, func(*operator.Options) {})
+		run = startReplica(gatewayAPI.config(server.Config), func(*operator.Options) {})
 		eventuallyGone(ctx, admin, left)
 	})
 
-	It("the operator continues when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {
+	It("the operator continues when the API is deleted, and when it is installed again", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		most := 1
-		if minorVersion(server.Config) < 35 { // one kind may disappear one minute after the others; see uninstallDefinitions
-			most = 2
-		}
-		run.expectStarts(ctx, most, func() {
-			uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
+		run.expectRestart(ctx, func() {
+			gatewayAPI.changeAtOnce(func() { uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx)) })
 			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // possibly before the restart
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
@@ -244,7 +243,9 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, early)).To(Succeed())
 		eventuallyReleased(ctx, admin, early)
 
-		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
+		run.expectRestart(ctx, func() {
+			gatewayAPI.changeAtOnce(func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
+		})
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, echo, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())

@@ -1,8 +1,6 @@
 package integration
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,4 +42,4 @@ var _ = It("a policy for TLS between a Gateway and the pods is managed like othe
 	support.EventuallyObject(ctx, admin, policy).Should(HaveField("Spec.Validation.Hostname", BeEquivalentTo("secure.example.com")))
 	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":{"backendTLS":null}}}`)))).To(Succeed())
 	eventuallyGone(ctx, admin, policy)
-}, SpecTimeout(2*time.Minute))
+}, SpecTimeout(specTimeout))

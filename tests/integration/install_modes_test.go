@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -33,7 +32,7 @@ var _ = Describe("install modes", Ordered, func() {
 			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
 				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 			}
-			user, address := addOperator(ctx, server, admin, name, watched), freeAddress()
+			user, address := addOperator(ctx, server, admin, name, watched), reserveAddress()
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
 				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 
@@ -57,12 +56,12 @@ var _ = Describe("install modes", Ordered, func() {
 				g.Expect(statusOf(ctx, g, "https://"+address+"/metrics", tokenOf(ctx, g, admin, "default", "guest"))).To(Equal(http.StatusForbidden))
 			}).WithContext(ctx).Should(Succeed())
 		},
-		Entry("for its own namespace", SpecTimeout(3*time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
-		Entry("for a single other namespace", SpecTimeout(3*time.Minute), "single", []string{"single-a"}, []string{"single-a"},
+		Entry("for its own namespace", SpecTimeout(specTimeout), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
+		Entry("for a single other namespace", SpecTimeout(specTimeout), "single", []string{"single-a"}, []string{"single-a"},
 			[]string{"single-own", "single-b"}),
-		Entry("for several namespaces", SpecTimeout(3*time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"},
+		Entry("for several namespaces", SpecTimeout(specTimeout), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"},
 			[]string{"multi-own", "multi-c"}),
-		Entry("for all namespaces", SpecTimeout(3*time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
+		Entry("for all namespaces", SpecTimeout(specTimeout), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
 	)
 })
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -22,11 +21,11 @@ const (
 	mebibyte = 1 << 20
 )
 
-var _ = Describe("the memory of the program", func() {
-	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(6*time.Minute), func(ctx SpecContext) {
+var _ = Describe("the memory of the program", SpecPriority(1), func() {
+	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		server, admin := startCluster()
 		allowMetrics(ctx, admin)
-		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
+		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), reserveAddress()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that almost no garbage is counted
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -49,7 +48,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			"--leader-elect", "--leader-election-namespace="+own, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 	})
 
-	It("the operator is monitored through objects that its Deployment owns", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the operator is monitored through objects that its Deployment owns", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		deployment := &appsv1.Deployment{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: deploymentName}, deployment)).To(Succeed())
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
@@ -60,7 +59,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		}
 	})
 
-	It("an Echo is monitored if it requests monitoring", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("an Echo is monitored if it requests monitoring", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(own, "asking", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Create(ctx, support.Echo(own, "silent"))).To(Succeed())
@@ -90,7 +89,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
-	It("a PodMonitor loses the common metadata that its Echo no longer has", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a PodMonitor loses the common metadata that its Echo no longer has", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(own, "relabeled", monitored, func(e *v1.Echo) {
 			e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"release": "a"}, Annotations: v1.Annotations{"owner": "a"}}
 		})
@@ -112,7 +111,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("a PodMonitor that lost its labels in a paused Echo is deleted when disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a PodMonitor that lost its labels in a paused Echo is deleted when disabled", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(own, "hidden", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
@@ -125,7 +124,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
 	})
 
-	It("another client's PodMonitor stays unchanged, and does not make the Echo fail", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("another client's PodMonitor stays unchanged, and does not make the Echo fail", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(own, "taken", monitored)
 		foreign := desired.PodMonitor(echo).Desired
 		foreign.SetOwnerReferences(nil)
@@ -143,7 +142,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		expectUntouched(ctx, admin, foreign)
 	})
 
-	It("the operator works without permissions for PodMonitors", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the operator works without permissions for PodMonitors", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		const own = "poor-own"
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
 		user, err := server.AddUser(envtest.User{Name: "poor"}, nil)

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,26 +28,23 @@ import (
 const gatherCanary = "canary-0815-never-written"
 
 var _ = Describe("must-gather", Ordered, func() {
-	var gather, namespace, home string
+	var namespace, home string
 
 	BeforeAll(func(ctx SpecContext) {
-		var err error
-		gather, err = gexec.Build("github.com/echo-operator/echo-operator/cmd/must-gather", "-trimpath")
-		Expect(err).NotTo(HaveOccurred())
 		namespace, home = newNamespace(ctx), newNamespace(ctx)
 		createWithCanary(ctx, namespace)
 		createOperatorObjects(ctx, home)
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(specTimeout))
 
 	run := func(kubeconfig []byte, arguments ...string) (folder, output string) {
 		GinkgoHelper()
 		folder = filepath.Join(GinkgoT().TempDir(), "out")
-		command := exec.Command(gather, append(arguments, "--dest-dir="+folder)...)
+		command := exec.Command(filepath.Join(programs, "must-gather"), append(arguments, "--dest-dir="+folder)...)
 		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(kubeconfig)}
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { session.Kill().Wait() })
-		Eventually(session, 2*time.Minute).Should(gexec.Exit(0))
+		Eventually(session).Should(gexec.Exit(0))
 		return folder, string(session.Out.Contents())
 	}
 
@@ -84,7 +80,7 @@ var _ = Describe("must-gather", Ordered, func() {
 		} {
 			Expect(files).To(HaveKeyWithValue(path, ContainSubstring(wanted)))
 		}
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("writes the data that a user who may view one namespace can read, and reports what it could not read", func(ctx SpecContext) {
 		Expect(controlplane.Grant(ctx, k8s, "gather-viewer", namespace, []rbacv1.PolicyRule{
@@ -99,7 +95,7 @@ var _ = Describe("must-gather", Ordered, func() {
 			MatchRegexp(`(?m)^deployments.apps in the namespace echo-operator-system: .*forbidden`)))
 		Expect(files["not-read.txt"]).NotTo(Or(ContainSubstring("secrets"), ContainSubstring("configmaps")), "must-gather must not request them")
 		Expect(output).To(ContainSubstring("could not read deployments.apps"))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 })
 
 // createWithCanary creates an Echo and related objects, with the canary in every value that can be secret.

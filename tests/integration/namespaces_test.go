@@ -24,16 +24,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// askedAgain is longer than the program needs to check its permissions again and exit.
-const askedAgain = time.Minute
-
-var _ = Describe("a namespace without the operator's permissions", Ordered, func() {
+var _ = Describe("a namespace without the operator's permissions", Ordered, SpecPriority(1), func() {
 	var server *envtest.Environment
 	var admin client.Client
 
 	BeforeAll(func() { server, admin = startCluster() })
 
-	It("does not affect other namespaces, and is served once the permissions are granted", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("does not affect other namespaces, and is served once the permissions are granted", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "granted", "a")
 		session := run.start()
 		echoInA, echoInB := support.Echo("granted-a", "x"), support.Echo("granted-b", "x")
@@ -46,14 +43,14 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 		Expect(echoInB.Finalizers).To(BeEmpty())
 
 		run.grant(ctx, "granted-b")
-		Eventually(session, askedAgain).WithContext(ctx).Should(gexec.Exit(0))
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
 		Expect(leaseHolder(ctx, Default, admin, "granted-own")).To(BeEmpty())
 		run.start()
 		expectReconciled(ctx, admin, []string{"granted-a", "granted-b"})
 		Expect(run.probe(ctx, Default, "/readyz")).To(Equal("ok"))
 	})
 
-	It("does not affect others if permissions are revoked, and later releases its Echo", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("does not affect others if permissions are revoked, and later releases its Echo", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "revoked", "a", "b")
 		session := run.start()
 		inNamespaces := []string{"revoked-a", "revoked-b"}
@@ -90,7 +87,7 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 		expectReconciled(ctx, admin, []string{"revoked-a"})
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(second), second)).To(Succeed())
 		run.grant(ctx, "revoked-b")
-		Eventually(session, askedAgain).WithContext(ctx).Should(gexec.Exit(0))
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
 		run.start()
 		eventuallyReleased(ctx, admin, second)
 	})
@@ -114,14 +111,14 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 		Expect(echo.Finalizers).To(ConsistOf("example.org/theirs"))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(other), other)).To(Succeed())
 		Expect(other.Finalizers).To(ConsistOf(v1.Finalizer))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("makes the program exit with instructions if there is no other namespace", func(ctx SpecContext) {
 		session := newRestrictedProgram(ctx, server, admin, "none").start()
 		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("WATCH_NAMESPACE"), ContainSubstring("in namespace none-a: create a RoleBinding"),
 			ContainSubstring("list and watch echoes.example.com, list and watch pods, list and watch services, list and watch deployments.apps")))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("does not prevent the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "unfilled")
@@ -130,8 +127,8 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, func
 			Succeed())
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("forbidden"))
 		session.Terminate()
-		Eventually(session, 10*time.Second).WithContext(ctx).Should(gexec.Exit(0))
-	}, SpecTimeout(time.Minute))
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
+	}, SpecTimeout(specTimeout))
 })
 
 // restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b. Tests grant and revoke this operator's permissions.
@@ -142,40 +139,40 @@ type restrictedProgram struct {
 
 // newRestrictedProgram creates the namespaces for an operator, and a user with permissions in some of these namespaces.
 func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string,
-	granted ...string) restrictedProgram {
+	granted ...string) *restrictedProgram {
 	GinkgoHelper()
 	for _, suffix := range []string{"own", "a", "b"} {
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix}})).To(Succeed())
 	}
 	account := addOperator(ctx, server, admin, name, []string{name + "-own"})
-	run := restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), probes: freeAddress(), admin: admin,
-		user: account.client}
+	run := &restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), admin: admin, user: account.client}
 	for _, suffix := range granted {
 		run.grant(ctx, name+"-"+suffix)
 	}
 	return run
 }
 
-func (r restrictedProgram) start() *gexec.Session {
+func (r *restrictedProgram) start() *gexec.Session {
 	GinkgoHelper()
 	return r.startWatching(r.name + "-a," + r.name + "-b")
 }
 
-func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
+func (r *restrictedProgram) startWatching(namespaces string) *gexec.Session {
 	GinkgoHelper()
+	r.probes = reserveAddress()
 	return startProgram([]string{"KUBECONFIG=" + r.kubeconfig, "WATCH_NAMESPACE=" + namespaces}, "--leader-elect",
 		"--leader-election-namespace="+r.name+"-own", "--health-probe-bind-address="+r.probes, "--metrics-bind-address=0")
 }
 
 // grant grants the operator its required permissions in a namespace.
-func (r restrictedProgram) grant(ctx context.Context, namespace string) {
+func (r *restrictedProgram) grant(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(
 		Succeed())
 }
 
 // revoke revokes the operator's permissions in a namespace.
-func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
+func (r *restrictedProgram) revoke(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(r.admin.DeleteAllOf(ctx, &rbacv1.RoleBinding{}, client.InNamespace(namespace))).To(Succeed())
 	Eventually(func() bool {
@@ -184,13 +181,13 @@ func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
 }
 
 // probe returns the response body of a health probe.
-func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
+func (r *restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
 	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "")
 	return body
 }
 
 // expectLeftOut expects that the probes report a namespace as left out, but that the pod stays ready.
-func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
+func (r *restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(r.probe(ctx, g, "/readyz/caches")).To(Equal("ok"))
@@ -219,5 +216,5 @@ func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo,
 			}
 		}
 		g.Expect(apierrors.IsNotFound(admin.Get(ctx, key, echo))).To(BeTrue())
-	}, time.Minute).WithContext(ctx).Should(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 }

@@ -79,7 +79,7 @@ var _ = Describe("fields that an Echo does not have", func() {
 		Expect(deployment.Spec.MinReadySeconds).To(BeZero())
 		Expect(deployment.Spec.RevisionHistoryLimit).To(HaveValue(BeEquivalentTo(3)))
 		expectAtRest(ctx, sent, reconcile, echo)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(specTimeout))
 })
 
 // startVersion starts an operator that uses the given default image for echo servers. It returns a function that stops the operator, and a
@@ -122,15 +122,15 @@ func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, imag
 // ignores watches and events, because the operator sends them asynchronously.
 func expectAtRest(ctx context.Context, sent *requestLog, reconcile func(*v1.Echo) error, echo *v1.Echo) {
 	GinkgoHelper()
-	requestsOf := func(count int) []string {
+	requestsOf := func(count int) []sentRequest {
 		before := len(sent.data())
 		for range count {
 			Expect(reconcile(echo)).To(Succeed())
 		}
-		return slices.DeleteFunc(sent.data()[before:], func(request string) bool {
-			return strings.Contains(request, "watch=true") || strings.Contains(request, "/events.k8s.io/")
+		return slices.DeleteFunc(sent.data()[before:], func(request sentRequest) bool {
+			return strings.Contains(request.URL, "watch=true") || strings.Contains(request.URL, "/events.k8s.io/")
 		})
 	}
-	Eventually(func() []string { return requestsOf(1) }).WithContext(ctx).WithPolling(time.Second / 2).Should(BeEmpty())
+	Eventually(func() []sentRequest { return requestsOf(1) }).WithContext(ctx).WithPolling(time.Second / 2).Should(BeEmpty())
 	Expect(requestsOf(100)).To(BeEmpty())
 }

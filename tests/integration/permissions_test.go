@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,12 +18,29 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// used contains the permissions that operators have used in all specs.
-var used = usedPermissions{seen: map[bundle.Permission]bool{}}
+// used contains the permissions that operators have used in the specs of this process.
+var used = usedPermissions{seen: map[string]bool{}}
+
+// usedPermissionsEntry is the name of the report entry with which each process reports the used permissions.
+const usedPermissionsEntry = "used permissions"
+
+func reportUsedPermissions() {
+	AddReportEntry(usedPermissionsEntry, ReportEntryVisibilityNever, strings.Join(slices.Collect(maps.Keys(used.seen)), "\n"))
+}
 
 var _ = ReportAfterSuite("the operator uses each of its permissions", func(report Report) {
 	if !report.SuiteSucceeded || report.PreRunStats.SpecsThatWillRun < report.PreRunStats.TotalSpecs {
 		return // skipped specs do not use permissions
+	}
+	seen := map[string]bool{}
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name == usedPermissionsEntry {
+				for permission := range strings.Lines(entry.StringRepresentation()) {
+					seen[strings.TrimSpace(permission)] = true
+				}
+			}
+		}
 	}
 	b, err := bundle.Read("../../bundle")
 	Expect(err).NotTo(HaveOccurred())
@@ -31,7 +49,7 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 	for _, permission := range bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules)) {
 		ofAnyObject := permission
 		ofAnyObject.Name = ""
-		if !used.seen[permission] && !slices.Contains(usedByAdmission(), ofAnyObject.String()) {
+		if !seen[permission.String()] && !slices.Contains(usedByAdmission(), ofAnyObject.String()) {
 			unused = append(unused, permission.String())
 		}
 	}
@@ -54,7 +72,7 @@ func usedByAdmission() []string {
 // any object.
 type usedPermissions struct {
 	mutex sync.Mutex
-	seen  map[bundle.Permission]bool
+	seen  map[string]bool
 }
 
 // record records the permissions that a request used, if the request came from an operator.
@@ -71,8 +89,10 @@ func (u *usedPermissions) record(event auditv1.Event) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	for _, verb := range verbsOf(event) {
-		u.seen[bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb}] = true
-		u.seen[bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb, Name: object.Name}] = true
+		permission := bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb}
+		u.seen[permission.String()] = true
+		permission.Name = object.Name
+		u.seen[permission.String()] = true
 	}
 }
 

@@ -23,13 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 var _ = Describe("the program", Ordered, func() {
 	It("prints instructions if there is no API server, and exits with code 1", func() {
-		address := freeAddress()
+		address := reserveAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
-		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not respond"), ContainSubstring("KUBECONFIG")))
 	})
 
@@ -38,13 +39,13 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(listener.Close)
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+listener.Addr().String()))})
-		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
 	It("prints instructions if the CRD is not installed, and exits with code 1", func() {
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(startAPIServer().KubeConfig)})
-		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
 	})
 
@@ -67,7 +68,7 @@ var _ = Describe("the program", Ordered, func() {
 	It("serves probes and protected metrics, watches only its namespaces, stops within 10 s, and logs no objects", func(ctx SpecContext) {
 		server, c := startCluster()
 		allowMetrics(ctx, c)
-		probes, metrics := freeAddress(), freeAddress()
+		probes, metrics := reserveAddress(), reserveAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default,kube-public"},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics,
 			"--zap-log-level=7")
@@ -106,22 +107,13 @@ var _ = Describe("the program", Ordered, func() {
 			session.Signal(next)
 		}
 		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 })
-
-// buildProgram builds the operator for the whole suite.
-func buildProgram() string {
-	GinkgoHelper()
-	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(gexec.CleanupBuildArtifacts)
-	return program
-}
 
 // startProgram starts the operator with no environment variables except the given ones. The operator is killed at the end of the test.
 func startProgram(environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
-	command := exec.Command(program, arguments...)
+	command := exec.Command(filepath.Join(programs, "echo-operator"), arguments...)
 	command.Env = append([]string{"RELATED_IMAGE_ECHO_SERVER=" + echoServerImage}, environment...)
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
@@ -137,12 +129,12 @@ func oneLine(session *gexec.Session) string {
 	return text
 }
 
-func freeAddress() string {
+// reserveAddress returns an address for a program's endpoint. The program must start soon.
+func reserveAddress() string {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := loopback.ReserveAddress(context.Background())
 	Expect(err).NotTo(HaveOccurred())
-	defer func() { Expect(listener.Close()).To(Succeed()) }()
-	return listener.Addr().String()
+	return address
 }
 
 func kubeconfigFor(server string) []byte {

@@ -1,14 +1,18 @@
 package integration
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
 // proxy forwards connections to an API server, or interrupts them.
@@ -16,7 +20,8 @@ type proxy struct {
 	address, target string
 
 	lock     sync.Mutex
-	listener net.Listener
+	listener *net.TCPListener // nil while connections are refused
+	stopped  chan struct{}    // closed when nothing accepts connections of the listener
 	forward  bool
 	response string // sent on connections that are not forwarded
 	open     []net.Conn
@@ -27,7 +32,7 @@ func startProxy(server string) *proxy {
 	GinkgoHelper()
 	target, err := url.Parse(server)
 	Expect(err).NotTo(HaveOccurred())
-	p := &proxy{address: freeAddress(), target: target.Host}
+	p := &proxy{address: reserveAddress(), target: target.Host}
 	p.accept()
 	DeferCleanup(p.refuse)
 	return p
@@ -49,15 +54,24 @@ func (p *proxy) drop() { p.listen(false, "") }
 // respondInvalid closes all connections, and sends an invalid response on new connections.
 func (p *proxy) respondInvalid() { p.listen(false, "invalid\n") }
 
-// refuse closes all connections, and refuses new connections.
+// refuse closes all connections, and refuses new connections. It reserves the address for later listeners.
 func (p *proxy) refuse() {
+	GinkgoHelper()
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if p.listener != nil {
-		_ = p.listener.Close()
+	if p.listener == nil {
+		return
 	}
-	p.listener = nil
+	p.forward = false
+	Expect(p.listener.SetDeadline(time.Now())).To(Succeed())
+	p.lock.Unlock() // serve may be handling a connection
+	<-p.stopped
+	p.lock.Lock()
 	p.cut()
+	Expect(p.listener.SetDeadline(time.Time{})).To(Succeed())
+	Expect(loopback.Hold(context.Background(), p.listener)).To(Succeed())
+	Expect(p.listener.Close()).To(Succeed())
+	p.listener = nil
 }
 
 // cut closes all open connections. The caller must hold the lock.
@@ -79,13 +93,14 @@ func (p *proxy) listen(forward bool, response string) {
 	if p.listener != nil {
 		return
 	}
-	var err error
-	p.listener, err = net.Listen("tcp", p.address)
+	listener, err := net.Listen("tcp", p.address)
 	Expect(err).NotTo(HaveOccurred())
-	go p.serve(p.listener)
+	p.listener, p.stopped = listener.(*net.TCPListener), make(chan struct{})
+	go p.serve(p.listener, p.stopped)
 }
 
-func (p *proxy) serve(listener net.Listener) {
+func (p *proxy) serve(listener net.Listener, stopped chan<- struct{}) {
+	defer close(stopped)
 	for {
 		connection, err := listener.Accept()
 		if err != nil {

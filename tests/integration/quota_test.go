@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,16 +122,17 @@ var _ = Describe("a resource quota", func() {
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
 		expectCheck(ctx, echo, v1.CheckUnknown, "The resource quota none has no room for the CronJob web-path (count/cronjobs.batch)")
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
-		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
+		eventuallyCronJob(ctx, echo, "web-path")
 	})
 
 	DescribeTable("that has no room for a run of a check is named in the check's status",
 		func(ctx SpecContext, name, hard, message string) {
 			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-			job := cronJobNow(ctx, Default, echo, "web-path")
+			job := eventuallyCronJob(ctx, echo, "web-path")
 			quota := createQuota(ctx, echo.Namespace, name, hard)
-			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
-			Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+			patchStatus(ctx, job, func(job *batchv1.CronJob) {
+				job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
+			})
 			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
 			Eventually(func(g Gomega) { // the dry run creates nothing, and shows that nothing rejects the object anymore

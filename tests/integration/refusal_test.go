@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -27,7 +26,7 @@ var _ = Describe("an admission policy", func() {
 			g.Expect(now.Status.Phase).To(Equal(v1.PhaseWarning))
 		}).WithContext(ctx).Should(Succeed())
 		allow(ctx)
-		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).Should(Succeed())
 		rollOut(ctx, namespace, echo.Name)
 		expectPhase(ctx, echo, v1.PhaseReady)
 	})
@@ -44,7 +43,7 @@ var _ = Describe("an admission policy", func() {
 		}).WithContext(ctx).Should(Succeed())
 		allow(ctx)
 		service := named(&corev1.Service{}, echo)
-		support.EventuallyObject(ctx, k8s, service).WithTimeout(2 * time.Minute).Should(HaveField("DeletionTimestamp", Not(BeNil())))
+		support.EventuallyObject(ctx, k8s, service).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 	})
 })
 

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"context"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,10 +16,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// requestLog records the requests that an operator sends.
+// requestLog records the requests that an operator sends, except requests for authentication, authorization, and leader election.
 type requestLog struct {
 	lock sync.Mutex
-	all  []string
+	all  []sentRequest
+}
+
+// sentRequest is a request, with the status code of the response, or 0 if there is no response yet.
+type sentRequest struct {
+	Method, URL string
+	Status      int
 }
 
 // proxy starts a proxy that records requests and, with an administrator's permissions, forwards them to an API server. It returns the
@@ -32,11 +40,23 @@ func (l *requestLog) proxy(to *rest.Config) string {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,
+		ErrorLog:      log.New(GinkgoWriter, "", 0),
+		ModifyResponse: func(response *http.Response) error {
+			if number, isRecorded := response.Request.Context().Value(l).(int); isRecorded {
+				l.lock.Lock()
+				l.all[number].Status = response.StatusCode
+				l.lock.Unlock()
+			}
+			return nil
+		},
 	}
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l.lock.Lock()
-		l.all = append(l.all, r.Method+" "+r.URL.String())
-		l.lock.Unlock()
+		if !isForAccess(r.URL) {
+			l.lock.Lock()
+			r = r.WithContext(context.WithValue(r.Context(), l, len(l.all)))
+			l.all = append(l.all, sentRequest{Method: r.Method, URL: r.URL.String()})
+			l.lock.Unlock()
+		}
 		reverse.ServeHTTP(w, r)
 	}))
 	DeferCleanup(func() {
@@ -46,12 +66,14 @@ func (l *requestLog) proxy(to *rest.Config) string {
 	return listening.URL
 }
 
-// data returns the recorded requests, except requests for authentication, authorization, and leader election.
-func (l *requestLog) data() []string {
+func isForAccess(url *url.URL) bool {
+	return strings.Contains(url.Path, "/tokenreviews") || strings.Contains(url.Path, "/subjectaccessreviews") ||
+		strings.Contains(url.Path, "/leases")
+}
+
+// data returns the recorded requests.
+func (l *requestLog) data() []sentRequest {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.all), func(request string) bool {
-		return strings.Contains(request, "/tokenreviews") || strings.Contains(request, "/subjectaccessreviews") ||
-			strings.Contains(request, "/leases")
-	})
+	return slices.Clone(l.all)
 }

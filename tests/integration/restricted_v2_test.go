@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -45,7 +44,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 			_, err := create(ctx, func(p *corev1.PodSpec) { p.HostPID = true })
 			return err
 		}).WithContext(ctx).Should(HaveOccurred())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(specTimeout))
 
 	It("assigns a user, a group, a seccomp profile and no capabilities", func(ctx SpecContext) {
 		pod, err := create(ctx, func(p *corev1.PodSpec) {
@@ -62,7 +61,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 			Expect(container.SecurityContext.Capabilities.Drop).To(ConsistOf(corev1.Capability("ALL")), container.Name)
 		}
 		Expect(pod.Spec.InitContainers[0].SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("NET_BIND_SERVICE")))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("accepts the operator's pod", func(ctx SpecContext) {
 		text, err := os.ReadFile(filepath.Join(configFolder, "manager", "manager.yaml"))
@@ -74,7 +73,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 		pod.Namespace, pod.GenerateName = "default", "pod-"
 		Expect(admin.Create(ctx, pod, client.DryRunAll)).To(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	DescribeTable("refuses", func(ctx SpecContext, message string, change func(*corev1.PodSpec, *corev1.SecurityContext)) {
 		_, err := create(ctx, func(p *corev1.PodSpec) {
@@ -83,33 +82,33 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		})
 		Expect(err).To(MatchError(ContainSubstring("provider restricted-v2: " + message)))
 	},
-		Entry("root", SpecTimeout(time.Minute), "runAsUser", func(_ *corev1.PodSpec, c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }),
-		Entry("a fixed user", SpecTimeout(time.Minute), "runAsUser",
+		Entry("root", SpecTimeout(specTimeout), "runAsUser", func(_ *corev1.PodSpec, c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }),
+		Entry("a fixed user", SpecTimeout(specTimeout), "runAsUser",
 			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.RunAsUser = new(int64(10001)) }),
-		Entry("a fixed group", SpecTimeout(time.Minute), "fsGroup",
+		Entry("a fixed group", SpecTimeout(specTimeout), "fsGroup",
 			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.FSGroup = new(int64(10001)) }),
-		Entry("a privileged container", SpecTimeout(time.Minute), "privileged",
+		Entry("a privileged container", SpecTimeout(specTimeout), "privileged",
 			func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
 				c.Privileged, c.AllowPrivilegeEscalation = new(true), new(true)
 			}),
-		Entry("more privileges", SpecTimeout(time.Minute), "allowPrivilegeEscalation",
+		Entry("more privileges", SpecTimeout(specTimeout), "allowPrivilegeEscalation",
 			func(_ *corev1.PodSpec, c *corev1.SecurityContext) { c.AllowPrivilegeEscalation = new(true) }),
-		Entry("a capability", SpecTimeout(time.Minute), "capabilities.add",
+		Entry("a capability", SpecTimeout(specTimeout), "capabilities.add",
 			func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
 				c.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}
 			}),
-		Entry("no seccomp profile", SpecTimeout(time.Minute), "seccomp", func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
+		Entry("no seccomp profile", SpecTimeout(specTimeout), "seccomp", func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
 			c.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
 		}),
-		Entry("an unsafe sysctl", SpecTimeout(time.Minute), "securityContext.sysctls", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
+		Entry("an unsafe sysctl", SpecTimeout(specTimeout), "securityContext.sysctls", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "net.core.somaxconn", Value: "1024"}}
 		}),
-		Entry("the network of the node", SpecTimeout(time.Minute), "hostNetwork",
+		Entry("the network of the node", SpecTimeout(specTimeout), "hostNetwork",
 			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.HostNetwork = true }),
-		Entry("a port of the node", SpecTimeout(time.Minute), "hostPort", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
+		Entry("a port of the node", SpecTimeout(specTimeout), "hostPort", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: 8080}}
 		}),
-		Entry("a directory of the node", SpecTimeout(time.Minute), "volumes", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
+		Entry("a directory of the node", SpecTimeout(specTimeout), "volumes", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.Volumes = []corev1.Volume{{Name: "x", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 		}),
 	)

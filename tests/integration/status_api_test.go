@@ -24,7 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = Describe("the status API", Ordered, func() {
+var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 	const many = 1000
 	var (
 		admin    client.Client
@@ -65,7 +65,7 @@ var _ = Describe("the status API", Ordered, func() {
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
 		sent = &requestLog{}
-		address = freeAddress()
+		address = reserveAddress()
 		operator = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address,
 			"--zap-log-level=debug")
@@ -74,7 +74,7 @@ var _ = Describe("the status API", Ordered, func() {
 			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // wait until the endpoint listens
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(specTimeout))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/metrics"} {
@@ -128,14 +128,14 @@ var _ = Describe("the status API", Ordered, func() {
 			for _, item := range items {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
-		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).WithContext(ctx).Should(Succeed())
 		Eventually(func(g Gomega) { // until the last status and event are written, other requests may interfere
 			before := sent.data()
 			for range 10 {
 				g.Expect(len(list(g))).To(BeNumerically(">=", many))
 			}
 			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests by ten lists of %d Echoes", many)
-		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).WithContext(ctx).Should(Succeed())
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 
@@ -210,7 +210,7 @@ var _ = Describe("the status API", Ordered, func() {
 	})
 
 	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
-		other := freeAddress()
+		other := reserveAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+other)
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))

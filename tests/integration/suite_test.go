@@ -3,6 +3,8 @@ package integration
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -27,6 +30,9 @@ import (
 )
 
 const (
+	// specTimeout ends a spec that hangs.
+	specTimeout = 10 * time.Minute
+
 	echoServerImage = controlplane.EchoServerImage
 	maxReplicas     = controlplane.MaxReplicas
 )
@@ -42,8 +48,8 @@ var (
 	suiteKubeconfig []byte
 	// k8s always reads from the API server, never from a cache.
 	k8s client.Client
-	// program is the path of the operator's executable.
-	program string
+	// programs is the directory that contains the project's programs.
+	programs string
 	// underTest is the operator that the specs test.
 	underTest *operator.Operator
 )
@@ -51,28 +57,46 @@ var (
 func TestIntegration(t *testing.T) {
 	support.SkipWithoutAPIServer(t)
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyTimeout(2 * time.Minute) // longer than anything takes, even on a busy machine
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "Integration")
 }
 
-var _ = BeforeSuite(func() {
+// Each process has its own API server and operator. The first process builds the programs for all processes.
+var _ = SynchronizedBeforeSuite(func() []byte { return []byte(buildPrograms()) }, func(folder []byte) {
+	programs = string(folder)
 	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	klog.SetLogger(ctrl.Log)
 	var err error
 	scheme, err = support.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	for _, add := range []func(*runtime.Scheme) error{configv1.Install, consolev1.AddToScheme, gatewayv1.Install} {
 		Expect(add(scheme)).To(Succeed())
 	}
+	DeferCleanup(reportUsedPermissions) // runs when this process's API server has stopped
 	var server *envtest.Environment
 	server, k8s = startCluster()
 	cluster, suiteKubeconfig = server.Config, server.KubeConfig
 	Expect(controlplane.GrantOperatorsRole(context.Background(), k8s, configFolder)).To(Succeed())
-	program = buildProgram()
 	startOperator()
 })
+
+// buildPrograms builds the programs that the specs run, and returns their directory. The programs are removed when all processes have
+// finished.
+func buildPrograms() string {
+	GinkgoHelper()
+	folder, err := os.MkdirTemp("", "integration-")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, folder)
+	command := exec.Command("go", "build", "-trimpath", "-o", folder, ".", "./cmd/echo-server", "./cmd/kubectl-echo", "./cmd/must-gather",
+		"./cmd/pathcheck")
+	command.Dir = support.Root()
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	return folder
+}
 
 // startCluster starts an API server that serves Echoes and other kinds. It returns the API server and an administrator's client.
 func startCluster(crds ...string) (*envtest.Environment, client.Client) {

@@ -38,7 +38,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 		user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, rules)).To(Succeed())
-		address, kubeconfig := freeAddress(), writeKubeconfig(user.kubeconfig)
+		address, kubeconfig := reserveAddress(), writeKubeconfig(user.kubeconfig)
 		return func() *gexec.Session {
 			return startProgram([]string{"KUBECONFIG=" + kubeconfig, "WATCH_NAMESPACE=" + name + "-own"},
 				append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...)
@@ -75,7 +75,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("NegotiatedProtocol", ""))
 		refuses(ctx, address, tls.VersionTLS11)
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("follows the profile of an OpenShift cluster, and restarts when the profile changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
@@ -119,7 +119,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must continue to run")
 		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs use this object
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("of an Ingress uses the router's default certificate where the cluster serves Routes, and a missing Route is reported",
 		func(ctx SpecContext) {
@@ -132,7 +132,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
 			support.EventuallyObject(ctx, admin, ingress).Should(HaveField("Spec.TLS", Equal([]networkingv1.IngressTLS{{}})))
 			support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Message", ContainSubstring("OpenShift creates no Route")))
-		}, SpecTimeout(time.Minute))
+		}, SpecTimeout(specTimeout))
 
 	It("follows the intermediate profile if the operator may not read another profile, which it reports", func(ctx SpecContext) {
 		run, address := prepare(ctx, "forbidden", nil)
@@ -146,7 +146,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Expect(admin.Get(ctx, client.ObjectKey{Name: "cluster"}, apiServer)).To(Succeed())
 		Expect(apiServer.Spec.TLSSecurityProfile.Custom.MinTLSVersion).To(Equal(configv1.VersionTLS11))
 		accepts(ctx, address, tls.VersionTLS11, HaveField("HandshakeComplete", true))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 
 	It("uses a certificate that is created after the operator starts", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()
@@ -161,5 +161,5 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		Expect(os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)).To(Succeed())
 		Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
 		accepts(ctx, address, tls.VersionTLS13, named("metrics.certificate.svc"))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(specTimeout))
 })

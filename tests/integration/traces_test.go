@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -42,10 +41,10 @@ var _ = Describe("traces", Ordered, func() {
 	stop := func(session *gexec.Session) {
 		GinkgoHelper()
 		session.Terminate()
-		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
+		Eventually(session).Should(gexec.Exit(0))
 	}
 
-	It("have a span for each reconcile and each request, but not for watches and the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("have a span for each reconcile and each request, but not for watches and the lease", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("default", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_HEADERS=x-token=t")
 		reconcile(ctx, "default", "traced")
@@ -80,7 +79,7 @@ var _ = Describe("traces", Ordered, func() {
 		}
 	})
 
-	It("are not created if they are disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("are not created if they are disabled", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("kube-public", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SDK_DISABLED=true")
 		reconcile(ctx, "kube-public", "silent")
@@ -88,7 +87,7 @@ var _ = Describe("traces", Ordered, func() {
 		Expect(c.Spans()).To(BeEmpty())
 	})
 
-	It("delay neither reconciles nor the end if the collector does not respond", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("delay neither reconciles nor the end if the collector does not respond", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		end := make(chan struct{})
 		c := startCollector(func(http.ResponseWriter, *http.Request) { <-end })
 		defer close(end)

@@ -58,7 +58,7 @@ var _ = Describe("a webhook", func() {
 			g.Expect(now.Status.Message).To(ContainSubstring("denied the request: not on a Thursday"))
 		}).WithContext(ctx).Should(Succeed())
 		denies.Store(false)
-		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).Should(Succeed())
 	})
 
 	It("that changes the operator's fields does not cause repeated writes", func(ctx SpecContext) {
