@@ -103,7 +103,7 @@ var _ = Describe("a companion", func() {
 		eventuallyNone(ctx, echo.Namespace)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is not created again on a cordoned node until the node is uncordoned", func(ctx SpecContext) {
+	It("is not created again on a cordoned node until the node is uncordoned", Serial, func(ctx SpecContext) {
 		_, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
 		DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))

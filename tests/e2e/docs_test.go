@@ -27,7 +27,7 @@ var _ = Describe("the documentation", func() {
 		Expect(printed).To(ContainElement(ContainSubstring("X-Echo-Applied: status=503, delay=2s")))
 	}, SpecTimeout(10*time.Minute))
 
-	It("has a first response", func(ctx SpecContext) {
+	It("has a first response", Serial, func(ctx SpecContext) {
 		removeSample(ctx)
 		DeferCleanup(removeSample, NodeTimeout(5*time.Minute))
 		reader := realcluster.Reader{Namespace: "default", Replace: withoutDownloads()}

@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("an Echo", func() {
-	It("from the first sample runs two pods that respond", func(ctx SpecContext) {
+	It("from the first sample runs two pods that respond", Serial, func(ctx SpecContext) {
 		applySample(ctx)
 		Expect(realcluster.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
 			`(?m)^NAME +DESIRED +READY +PHASE +REASON +AGE\ntest-echo +2 +2 +Ready +AllPodsReady +\S+$`))
@@ -126,7 +126,7 @@ var _ = Describe("deleting an Echo", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-var _ = Describe("an operator that is killed", func() {
+var _ = Describe("an operator that is killed", Serial, func() {
 	It("reconciles the objects that were created and changed in the meantime", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "carried")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())

@@ -26,7 +26,7 @@ import (
 const steady = 3 * time.Minute
 
 var _ = Describe("an Echo that other clients also change", func() {
-	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", func(ctx SpecContext) {
+	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", Label("slow"), func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		serveMetrics(ctx, namespace)
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("the status API", func() {
-	It("responds to the commands of docs/reference/status-api.md", func(ctx SpecContext) {
+	It("responds to the commands of docs/reference/status-api.md", Serial, func(ctx SpecContext) {
 		const page = "docs/reference/status-api.md"
 		applySample(ctx)
 		removeViewer(ctx)

@@ -40,6 +40,9 @@ func TestE2E(t *testing.T) {
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
+// Several processes run the specs on one cluster. A spec is Serial if it ends replicas of the operator, cordons a node, or uses names that
+// other specs also use. Serial specs run one after another when all others have finished.
+//
 // Each spec starts when all replicas of the operator are ready, regardless of what the previous spec did.
 var _ = BeforeEach(func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
@@ -50,7 +53,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
 // A logged error fails the whole suite, because the spec that finds the error may not have caused it.
-var _ = AfterSuite(func(ctx SpecContext) {
+var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)
 	noteLogErrors(ctx)

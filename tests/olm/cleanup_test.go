@@ -21,8 +21,6 @@ import (
 const (
 	// cleanupTimeout limits how long the cleanup after a spec may take.
 	cleanupTimeout = 6 * time.Minute
-	// finalizerTimeout is how long controllers may take to remove their finalizers.
-	finalizerTimeout = time.Minute
 )
 
 // k8s finds and deletes the objects that specs left behind, and watches objects.
@@ -129,7 +127,7 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	case object.Kind == "Echo" || object.Kind == "Pod":
 		return true
 	}
-	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
+	return time.Since(object.DeletionTimestamp.Time) > support.StuckTimeout
 }
 
 // restartCatalogOperator clears OLM's cache. Otherwise, OLM would continue to use the previous catalog for several minutes if a new catalog
