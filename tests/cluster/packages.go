@@ -3,23 +3,27 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
-func installPackages(ctx context.Context) error {
+func (s *settings) installPackages(ctx context.Context) error {
 	packages := machine.MissingPackages()
 	if len(packages) == 0 {
 		return nil
 	}
 	done := step("installing " + strings.Join(packages, " "))
-	if err := run(ctx, "apt-get", "update", "-q"); err != nil {
-		return err
-	}
-	install := append([]string{"DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends"}, packages...)
-	if err := run(ctx, "env", install...); err != nil {
-		return err
+	for _, arguments := range [][]string{{"update", "-qq"}, append([]string{"install", "-qq", "-y", "--no-install-recommends"}, packages...)} {
+		aptGet := exec.CommandContext(ctx, filepath.Join(s.Root, "tools/make/retry"), append([]string{"apt-get"}, arguments...)...)
+		aptGet.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		aptGet.Stderr = os.Stderr
+		if err := aptGet.Run(); err != nil {
+			return fmt.Errorf("apt-get %s: %w", arguments[0], err)
+		}
 	}
 	if left := machine.MissingPackages(); len(left) > 0 {
 		return fmt.Errorf("packages are missing after the installation: %s", strings.Join(left, " "))

@@ -62,7 +62,7 @@ func (c *realCluster) up(ctx context.Context) error {
 
 // prepareMachine installs the packages that a cluster requires, and checks the free disk space.
 func (c *realCluster) prepareMachine(ctx context.Context) error {
-	if err := installPackages(ctx); err != nil {
+	if err := c.installPackages(ctx); err != nil {
 		return err
 	}
 	return machine.CheckSpace(c.Data)

@@ -3,7 +3,7 @@
 # The site's modules, which are installed again when the lock file changes. Their scripts do not run.
 site/node_modules/.package-lock.json: site/package-lock.json
 	@tools/make/require npm nodejs npm
-	@npm --prefix site ci --ignore-scripts --no-audit --no-fund
+	@tools/make/retry npm --prefix site ci --ignore-scripts --no-audit --no-fund
 
 .PHONY: docs-site docs-serve
 docs-site: site/node_modules/.package-lock.json ## Build the documentation as a site in site/.vitepress/dist, and fail if a link is dead. Requires npm.
