@@ -64,6 +64,9 @@ func TestRawList_bound(t *testing.T) {
 // TestListRaw_allocatesNothingForPlainRequest checks that the search for invalid UTF-8 allocates no memory for a request that contains
 // none.
 func TestListRaw_allocatesNothingForPlainRequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
 		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
 	a := Response{Path: r.RequestURI, Host: "a", Method: r.Method, Headers: r.Header,

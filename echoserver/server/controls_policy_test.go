@@ -160,6 +160,9 @@ func TestEcho_rejectsWithShortReason(t *testing.T) {
 
 // TestChooser_allocatesNothingForPlainRequests checks that looking for controls in a request without controls allocates no memory.
 func TestChooser_allocatesNothingForPlainRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)
 	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},

@@ -32,11 +32,17 @@ func TestRun_survivesFloods(t *testing.T) {
 		t.Skip("each flood takes some seconds")
 	}
 	for name, f := range floods() {
-		t.Run(name, func(t *testing.T) { f.run(t) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f.run(t)
+		})
 	}
 	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
 		for name, f := range headerFloods(limit) {
-			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) { f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit)) })
+			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) {
+				t.Parallel()
+				f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
+			})
 		}
 	}
 }
@@ -51,6 +57,7 @@ func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
 	maps.Copy(all, headerFloods(connection.DefaultHeaderBytes))
 	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := startFlooded(t)
 			p.log.Mutex.Lock()
 			defer p.log.Mutex.Unlock()

@@ -10,11 +10,7 @@ import (
 
 // TestEveryPackageWithALockIsRaced checks that `make race` runs the tests of every shipped package that synchronizes goroutines.
 func TestEveryPackageWithALockIsRaced(t *testing.T) {
-	setting := regexp.MustCompile(`(?m)^raced := (.*)$`).FindStringSubmatch(text(t, "tools", "make", "tests.mk"))
-	if setting == nil {
-		t.Fatal("tools/make/tests.mk has no setting raced")
-	}
-	raced := strings.Fields(setting[1])
+	raced := strings.Fields(strings.Replace(setting(t, "raced"), "$(covered)", setting(t, "covered"), 1))
 	locks := regexp.MustCompile(`(?m)^(?:import )?\s*"sync(?:/atomic)?"$`)
 	var found []string
 	for _, file := range filesNamed(t, "*.go") {
@@ -28,10 +24,20 @@ func TestEveryPackageWithALockIsRaced(t *testing.T) {
 			below, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
 			return folder == below || all && strings.HasPrefix(folder, below+"/")
 		}) {
-			t.Errorf("%s has a lock, but make race does not run its tests: make race runs %s", folder, setting[1])
+			t.Errorf("%s has a lock, but make race does not run its tests: make race runs %s", folder, raced)
 		}
 	}
 	if len(found) < 10 {
 		t.Errorf("only the packages %v have a lock", found)
 	}
+}
+
+// setting returns a setting in the Makefile for tests.
+func setting(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^` + name + ` := (.*)$`).FindStringSubmatch(text(t, "tools", "make", "tests.mk"))
+	if found == nil {
+		t.Fatalf("tools/make/tests.mk has no setting %s", name)
+	}
+	return found[1]
 }

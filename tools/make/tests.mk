@@ -6,29 +6,41 @@ assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,apiserver)}"
 # read_only: client-go ends a process that modifies cached objects.
 read_only = KUBE_CACHE_MUTATION_DETECTOR=true
 
-# Specs run in random order. Ginkgo's time limit lets them clean up, the one of go test does not.
-integration := ./tests/integration -timeout=0 -ginkgo.timeout=1h -ginkgo.randomize-all
-
 # summary: the output of go test -v without passing tests.
 summary = { grep -vE '^ *(=== |--- (PASS|SKIP))' || true; }
 
 # The packages whose coverage is measured, and the required percentage of their statements.
-covered := ./controllers/...,./internal/...
+covered := ./controllers/... ./internal/...
 least := 90
+
+# The packages that have a lock. `make test` checks that none is left out.
+raced := $(covered) ./echoserver/... ./pathcheck/... ./cmd/echo-server
+
+# unit: the settings of tools/make/unit.
+unit = RACED="$(raced)" MODULES="$(strip $(filter-out tests/clients tools/prometheus,$(test_modules) $(tested_tools)))"
 
 .PHONY: setup-envtest
 setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
 	@echo "$(call tool,apiserver)"
 
-# -count=1 because the cache of test results ignores files outside the module.
-.PHONY: test test-unit
-test: test-unit ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
-test-unit: ## Run the tests of `make test` without the integration tests.
-	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(integration|reliability)$$')
-	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
-	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
-	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath -count=1 $(TESTFLAGS) ./...); done
+.PHONY: test test-unit test-integration
+test: ## Run the unit tests, and the integration tests on a real API server, at the same time. Does not require root.
+	@$(assets) $(read_only) $(unit) tools/make/test $(TESTFLAGS)
+test-unit: ## Run the unit tests of `make test`.
+	@$(assets) $(unit) tools/make/unit all $(TESTFLAGS)
+test-integration: ## Run the integration tests of `make test`.
+	@$(assets) $(read_only) tools/make/ginkgo 6 1h ./tests/integration $(TESTFLAGS)
+
+.PHONY: race test-unraced
+race: ## Run the unit tests of every package that has a lock with the race detector, except tests that measure. Requires a C compiler.
+	@tools/make/require gcc gcc libc6-dev
+	@$(unit) tools/make/unit raced $(TESTFLAGS)
+test-unraced: ## Run the unit tests that `make race` does not run.
+	@$(assets) $(unit) tools/make/unit others $(TESTFLAGS)
+
+.PHONY: test-alerts
+test-alerts: ## Evaluate the alerts and the dashboard with Prometheus' engine.
+	@cd tools/prometheus && go test -trimpath -count=1 $(TESTFLAGS) ./...
 
 .PHONY: reliability
 reliability: ## Search for faults that the operator does not survive: everything in docs/explanation/reliability.md that does not require root.
@@ -51,19 +63,12 @@ test-newest: ## The same on the newest API server, which `make test` also uses.
 test-newest: set := apiserver
 test-oldest test-middle test-previous test-newest:
 	@apiserver=$(call tool,$(or $(set),kubernetes-$(@:test-%=%)))/kube-apiserver; "$$apiserver" --version; \
-	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
+	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" tools/make/ginkgo 6 1h ./tests/integration $(TESTFLAGS)
 
 .PHONY: coverage
-coverage: ## Run the unit tests of the operator and the integration tests, and fail if they cover less than 90 % of its statements.
-	@$(assets) $(read_only) tools/make/coverage $(least) $(covered) $(integration) $(TESTFLAGS)
-
-# The packages that have a lock. `make test` checks that none is left out.
-raced := ./controllers/... ./internal/... ./echoserver/... ./pathcheck/... ./cmd/echo-server
-
-.PHONY: race
-race: ## Run the unit tests of every package that has a lock with the race detector. Requires a C compiler.
+coverage: ## Run the tests of `make race` and the integration tests, and fail if they cover less than 90 % of the operator's statements.
 	@tools/make/require gcc gcc libc6-dev
-	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) $(raced)
+	@$(assets) $(read_only) $(unit) COVERED="$(covered)" tools/make/coverage $(least) $(TESTFLAGS)
 
 .PHONY: test-dockerfiles
 test-dockerfiles: build ## Build Dockerfiles with buildah and compare the programs with the ones that make builds. Skipped without buildah.
@@ -81,17 +86,20 @@ e2e-images: images prober-image curl-image ## Build and push the images of the e
 	@tools/make/push-image metrics-api
 	@[ -n "$(REGISTRY)" ] || tools/make/push-image docker.io/nginxdemos/hello:0.3-plain-text hello
 
-.PHONY: e2e test-e2e
+.PHONY: e2e test-e2e e2e-slow
+e2e test-e2e: filter := !scale && !must-gather && !slow
 e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
 test-e2e: ## The same as e2e.
-e2e test-e2e:
+e2e-slow: filter := slow
+e2e-slow: ## Run the end-to-end test that takes several minutes: an Echo with a HorizontalPodAutoscaler. Requires the same.
+e2e test-e2e e2e-slow:
 	@tools/make/e2e-possible
 	@tools/make/require curl curl
 	@tools/make/require jq jq
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='!scale && !must-gather' $(TESTFLAGS)
+	@PROCESSES=3 tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='$(filter)' $(TESTFLAGS)
 
 .PHONY: e2e-scale
 e2e-scale: ## Create, roll out and delete 2,000 Echoes of two simulated pods, under the operator's default memory limit. 20 minutes. Requires root.
