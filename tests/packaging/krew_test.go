@@ -50,7 +50,7 @@ func TestKrewManifest(t *testing.T) {
 func smallProgram(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./tools/notices")
+	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", file, "./tools/notices")
 	command.Dir = inProject()
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)

@@ -15,7 +15,7 @@ import (
 // TestRun compares a program's notices with the modules that Go lists.
 func TestRun(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/pathcheck")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./cmd/pathcheck")
 	build.Dir = "../.."
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
