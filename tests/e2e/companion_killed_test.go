@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-var _ = Describe("companions of a killed operator", Serial, func() {
+var _ = Describe("companions of a killed operator", Label("slow"), func() {
 	DescribeTable("exist exactly once for each owner after each step if the operator is killed",
 		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
 			l := &life{namespace: namespaces.New(ctx)}

@@ -88,10 +88,12 @@ e2e-images: images prober-image curl-image ## Build and push the images of the e
 
 .PHONY: e2e test-e2e e2e-slow
 e2e test-e2e: filter := !scale && !must-gather && !slow
+e2e test-e2e: processes := 3
 e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
 test-e2e: ## The same as e2e.
 e2e-slow: filter := slow
-e2e-slow: ## Run the end-to-end test that takes several minutes: an Echo with a HorizontalPodAutoscaler. Requires the same.
+e2e-slow: processes := 1
+e2e-slow: ## Run the slowest end-to-end tests: an Echo with an autoscaler, and companions of an operator that is killed. Requires the same.
 e2e test-e2e e2e-slow:
 	@tools/make/e2e-possible
 	@tools/make/require curl curl
@@ -99,7 +101,7 @@ e2e test-e2e e2e-slow:
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@PROCESSES=3 tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='$(filter)' $(TESTFLAGS)
+	@PROCESSES=$(processes) tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='$(filter)' $(TESTFLAGS)
 
 .PHONY: e2e-scale
 e2e-scale: ## Create, roll out and delete 2,000 Echoes of two simulated pods, under the operator's default memory limit. 20 minutes. Requires root.
