@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -105,14 +104,6 @@ func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 
 // expectTold expects that an Echo has exactly the given node events, each once, in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
-	matchers := []any{}
-	for _, w := range want {
-		if ours, hasMore := strings.CutSuffix(w, "*"); hasMore {
-			matchers = append(matchers, HavePrefix(ours))
-		} else {
-			matchers = append(matchers, Equal(w))
-		}
-	}
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {
 		if e.Reason == "NodeProblem" || e.Reason == "NodeRecovered" {
@@ -120,5 +111,5 @@ func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 			g.Expect(e.Series).To(BeNil(), e.Note)
 		}
 	}
-	g.Expect(told).To(ConsistOf(matchers...))
+	g.Expect(told).To(ConsistOf(support.Notes(want...)...))
 }

@@ -168,14 +168,6 @@ func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.
 // of a note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
-	matchers := []any{}
-	for _, w := range want {
-		if reason, all := strings.CutSuffix(w, "*"); all {
-			matchers = append(matchers, HavePrefix(reason))
-		} else {
-			matchers = append(matchers, Equal(w))
-		}
-	}
 	events := func(g Gomega) []string {
 		var events []string
 		for _, e := range support.EventsOf(ctx, g, k8s, echo) {
@@ -186,6 +178,6 @@ func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 		}
 		return events
 	}
-	Eventually(events).WithContext(ctx).Should(ConsistOf(matchers...))
-	Consistently(events).WithContext(ctx).Should(ConsistOf(matchers...))
+	Eventually(events).WithContext(ctx).Should(ConsistOf(support.Notes(want...)...))
+	Consistently(events).WithContext(ctx).Should(ConsistOf(support.Notes(want...)...))
 }

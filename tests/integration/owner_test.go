@@ -41,5 +41,8 @@ var _ = Describe("an API server that checks owner references and has not discove
 			g.Expect(echo).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(sent.data()).NotTo(ContainElement(And(HaveField("Method", Not(Equal(http.MethodGet))), HaveField("Status", BeNumerically(">=", 400)))))
+		for _, event := range support.EventsOf(ctx, Default, admin, echo) {
+			Expect(event.Type).To(Equal(corev1.EventTypeNormal), event.Note)
+		}
 	}, SpecTimeout(specTimeout))
 })

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// ReserveAddress returns a free address for a program that must be told its port. For at least 30 seconds, the kernel gives the port to no
+// ReserveAddress returns a free address for a program that cannot choose a port itself. For at least 30 seconds, the kernel gives the port to no
 // other process that asks for a free port, because a closed connection to the port remains in the state TIME-WAIT (RFC 9293, section
 // 3.3.2). A program that sets SO_REUSEADDR, as servers do, can listen on the address nevertheless.
 func ReserveAddress(ctx context.Context) (string, error) {
