@@ -20,6 +20,8 @@ const (
 	readyTimeout = 2 * time.Minute
 	// pollPeriod is the interval between two checks of a state.
 	pollPeriod = 100 * time.Millisecond
+	// priority is the niceness of a cluster's processes and containers. It has no effect without root.
+	priority = "-10"
 	// quotedLines is how many log lines are printed if a process fails.
 	quotedLines = 15
 )
@@ -46,7 +48,8 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 		return err
 	}
 	defer func() { _ = output.Close() }()
-	line := slices.Concat(prefix, []string{p.path}, p.args)
+	// A cluster has machines of its own. Without priority, it misses leases and probes while other programs keep this machine busy.
+	line := slices.Concat(prefix, []string{"nice", "-n", priority, p.path}, p.args)
 	command := exec.Command(line[0], line[1:]...) //nolint:noctx // outlives this program
 	command.Stdout, command.Stderr = output, output
 	command.Env = append(os.Environ(), p.env...)
