@@ -71,7 +71,7 @@ coverage: ## Run the tests of `make race` and the integration tests, and fail if
 	@$(assets) $(read_only) $(unit) COVERED="$(covered)" tools/make/coverage $(least) $(TESTFLAGS)
 
 .PHONY: test-dockerfiles
-test-dockerfiles: build ## Build Dockerfiles with buildah and compare the programs with the ones that make builds. Skipped without buildah.
+test-dockerfiles: build ## Build Dockerfiles with buildah and compare the programs with the ones that make builds. Skipped without root.
 	@tools/make/test-dockerfiles
 
 .PHONY: curl-image
