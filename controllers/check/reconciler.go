@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/status/checks"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -124,7 +126,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	refused := cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), checks.ValidateGroups(check), r.Policy.PodSecurity.Validate(child))
 	from := client.Reader(r.Client)
 	if refused != nil {
-		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels
+		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs
 	}
 	seen.Hash = desired.CheckHash(child)
 	live, err := r.ReadOwned(ctx, from, echo, child)
@@ -133,12 +135,12 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	}
 	cronJob, _ := live.(*batchv1.CronJob)
 	if cronJob != nil {
-		seen.Since, seen.Running = cronJob.CreationTimestamp.Time, len(cronJob.Status.Active) > 0
+		seen.Since = cronJob.CreationTimestamp.Time
 		if last := cronJob.Status.LastScheduleTime; last != nil {
 			seen.Scheduled, seen.Since = last.Time, last.Time
 		}
-		if refusal := r.tryRun(ctx, cronJob, seen.Lacks(echo, check, r.Now())); refusal != nil {
-			seen.Blocked = remedy.Of(refusal)
+		if seen.LacksPod(echo, check, r.Now()) {
+			seen.Blocked = r.tryPod(ctx, cronJob)
 		}
 	}
 	if echo.Spec.Paused {
@@ -148,6 +150,20 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		return seen, refused
 	}
 	return seen, cmp.Or(r.write(ctx, child, live), refused)
+}
+
+// tryPod returns the reason why the API server would reject the missing pod of a run. The reason is zero if the API server would accept the
+// pod, or if tryPod cannot determine this: the permissions of Kubernetes' controllers differ from the operator's. A dry run requires no
+// permission to read events or quotas. Policies, webhooks, and OpenShift quotas also apply to dry runs.
+func (r *Reconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) message.Problem {
+	template := cronJob.Spec.JobTemplate.Spec.Template.DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.Name = cronJob.Namespace, cronJob.Name+"-dry-run"
+	err := r.Client.Create(ctx, pod, client.DryRunAll)
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) || remedy.LacksPermission(err) {
+		return message.Problem{}
+	}
+	return remedy.Of(&children.RequestError{Action: children.Creating, Kind: "Pod", Key: client.ObjectKey{Name: "of the check"}, Err: err})
 }
 
 // write brings a CronJob to its desired state. It deletes the CronJob if another client edited the key of a list item, because an apply

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -160,5 +161,38 @@ func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("the reconcile returned %v", err)
+	}
+}
+
+// TestReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also
+// get.
+func TestReconciler_tryPod(t *testing.T) {
+	forbidden := func(words string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(words))
+	}
+	for name, c := range map[string]struct {
+		answer error
+		want   string
+	}{
+		"all is well":     {},
+		"a quota of pods": {forbidden("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"), "quota few"},
+		"a policy":        {forbidden("violates PodSecurity"), "The API server forbids the Pod of the check"},
+		"a missing right": {forbidden(`User "u" cannot create resource "pods"`), ""},
+		"no dry run":      {apierrors.NewBadRequest(`admission webhook "w" does not support dry run`), ""},
+		"no API server":   {errors.New("connection refused"), ""},
+	} {
+		w := fakecluster.New(t)
+		w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+			Create: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.CreateOption) error {
+				NewWithT(t).Expect((&client.CreateOptions{}).ApplyOptions(options).DryRun).To(Equal([]string{metav1.DryRunAll}))
+				return c.answer
+			}})
+		r := &Reconciler{Dependencies: w.Dependencies}
+		got := r.tryPod(t.Context(), &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-path"}})
+		if c.want == "" {
+			NewWithT(t).Expect(got).To(BeZero(), name)
+		} else {
+			NewWithT(t).Expect(got.String()).To(ContainSubstring(c.want), name)
+		}
 	}
 }

@@ -37,28 +37,19 @@ type Runs struct {
 	// Since is the time when the last run began or, before the first run, the time when the CronJob was created. Since is zero if there is no
 	// CronJob.
 	Since time.Time
-	// Running is true if a Job of the check has not finished.
-	Running bool
-	// Blocked is the reason why the API server would reject the missing Job or pod of a run. It is zero if no such reason is known.
+	// Blocked is the reason why the API server would reject the missing pod of a run. It is zero if no such reason is known.
 	Blocked message.Problem
 }
 
-// Lacks reports which objects of a run should exist but do not.
-type Lacks struct{ Job, Pod bool }
-
-// Lacks returns the objects that Kubernetes should have created for the last run but did not create. Only an event reports that the API
-// server rejected the Job or the pod.
-func (r Runs) Lacks(echo *v1.Echo, check *v1.EchoCheck, now time.Time) Lacks {
-	if r.Since.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
-		return Lacks{}
+// LacksPod reports whether Kubernetes should have created a pod for the last run but did not. Only an event reports that the API server
+// rejected the pod.
+func (r Runs) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) bool {
+	if r.Scheduled.IsZero() || desired.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
+		return false
 	}
 	was := findCheck(echo.Status.Checks, check.Name)
-	late := !r.Scheduled.IsZero() && !r.Scheduled.Add(desired.CheckDeadline(check)+patience).After(now)
-	due := nextRun(check, r.Since)
-	return Lacks{
-		Job: !r.Running && !due.IsZero() && !due.Add(patience).After(now),
-		Pod: late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0,
-	}
+	late := !r.Scheduled.Add(desired.CheckDeadline(check) + patience).After(now)
+	return late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0
 }
 
 // nextRun returns the time of the next run of a check, in the operator's time zone. The time is zero if the schedule never matches. The

@@ -61,35 +61,26 @@ func TestEvaluate_sidecars(t *testing.T) {
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
 }
 
-// TestRuns_Lacks checks which objects are reported as missing when the Job or the pod of a run should exist.
-func TestRuns_Lacks(t *testing.T) {
+func TestRuns_LacksPod(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
-	const long, short = 2 * time.Hour, 30 * time.Second
 	fresh := []corev1.Pod{ended(-3590, 0, `{"facts":1}`)}
 	for name, c := range map[string]struct {
 		seen   Runs
 		change func(*v1.Echo)
-		want   Lacks
+		want   bool
 	}{
-		"no CronJob":                 {Runs{}, nil, Lacks{}},
-		"a new CronJob":              {Runs{Since: ago(short)}, nil, Lacks{}},
-		"no Job at all":              {Runs{Since: ago(long)}, nil, Lacks{Job: true}},
-		"a Job that has not ended":   {Runs{Since: ago(long), Running: true}, nil, Lacks{}},
-		"a Job of now":               {Runs{Since: ago(short), Scheduled: ago(short)}, nil, Lacks{}},
-		"a Job without a pod":        {Runs{Since: ago(200 * time.Second), Scheduled: ago(200 * time.Second)}, nil, Lacks{Pod: true}},
-		"a Job with a pod":           {Runs{Since: ago(time.Hour), Scheduled: ago(time.Hour), Pods: fresh, Running: true}, nil, Lacks{}},
-		"neither Job nor pod":        {Runs{Since: ago(long), Scheduled: ago(long)}, nil, Lacks{Job: true, Pod: true}},
-		"no replicas":                {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, Lacks{}},
-		"no URL":                     {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Status.ExternalURL = "" }, Lacks{}},
-		"a schedule that is refused": {Runs{Since: ago(long)}, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "99 * * * *" }, Lacks{}},
+		"no run yet":        {Runs{Since: ago(time.Hour)}, nil, false},
+		"a run of now":      {Runs{Scheduled: ago(30 * time.Second)}, nil, false},
+		"a run without pod": {Runs{Scheduled: ago(200 * time.Second)}, nil, true},
+		"a run with a pod":  {Runs{Scheduled: ago(time.Hour), Pods: fresh}, nil, false},
+		"no replicas":       {Runs{Scheduled: ago(time.Hour)}, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, false},
+		"no URL":            {Runs{Scheduled: ago(time.Hour)}, func(e *v1.Echo) { e.Status.ExternalURL = "" }, false},
 	} {
 		echo := checkedEcho(v1.EchoCheckStatus{})
 		if c.change != nil {
 			c.change(echo)
 		}
-		if got := c.seen.Lacks(echo, &echo.Spec.Checks[0], checkTime); got != c.want {
-			t.Errorf("%s: got %+v", name, got)
-		}
+		NewWithT(t).Expect(c.seen.LacksPod(echo, &echo.Spec.Checks[0], checkTime)).To(Equal(c.want), name)
 	}
 }
 
