@@ -25,41 +25,33 @@ type ChildWriter struct {
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
 
-// Ensured is the result of Ensure for a child.
-type Ensured struct {
-	// Object is the child as it now exists. It is the live object if nothing differed, and nil if there is no child.
-	Object client.Object
-	// Applied is true if an apply was sent. Even a failed apply may have taken effect.
-	Applied bool
-}
-
 // Ensure applies a child that differs from its desired state, and deletes a child that is not desired. live is nil if the child does not
-// exist.
-func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (Ensured, error) {
+// exist. Ensure returns the child as it now exists: the live object if nothing differed, and nil if there is no child.
+func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (client.Object, error) {
 	if c.Desired == nil {
-		return Ensured{}, w.remove(ctx, live)
+		return nil, w.remove(ctx, live)
 	}
 	if live != nil {
 		c = c.WithLive(live)
 		difference, err := w.Compare(c, live)
 		switch {
 		case err != nil:
-			return Ensured{}, err
+			return nil, err
 		case difference.None:
-			return Ensured{Object: live}, nil
+			return live, nil
 		case difference.Replace:
-			return Ensured{}, w.replace(ctx, c, live)
+			return nil, w.replace(ctx, c, live)
 		}
 		if err := w.reclaim(ctx, c, difference.Renamed); err != nil {
-			return Ensured{}, err
+			return nil, err
 		}
 	}
 	after, err := Apply(ctx, w.Client, c, live)
 	if err != nil {
-		return Ensured{Applied: true}, err
+		return nil, err
 	}
 	w.wrote(c.Key, live, after)
-	return Ensured{Object: after, Applied: true}, nil
+	return after, nil
 }
 
 // reclaim makes the operator own the list items whose keys another client edited, so that an apply replaces these items instead of adding

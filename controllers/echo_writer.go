@@ -18,7 +18,7 @@ import (
 // EchoWriter writes an Echo's finalizers and status, unless the Echo has changed since it was read.
 type EchoWriter struct {
 	Client client.Client
-	// Wrote, if set, is called after each write that leaves the spec unchanged. after is the object that the API server returned.
+	// Wrote, if set, is called after each write. after is the object that the API server returned.
 	Wrote func(echo client.ObjectKey, before, after client.Object)
 }
 
@@ -67,8 +67,7 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the Echo's version. The API server responds with the metadata only. The generation in the response shows
-// whether a webhook also changed the spec. If so, the event for the write starts another reconcile.
+// patch writes a patch and updates the Echo's version. The API server responds with the metadata only.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
 	body, err := json.Marshal(patch)
@@ -80,7 +79,7 @@ func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Obj
 	if err := write(response, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return err
 	}
-	if response.Generation == echo.Generation && w.Wrote != nil {
+	if w.Wrote != nil {
 		w.Wrote(client.ObjectKeyFromObject(echo), echo, response)
 	}
 	echo.ResourceVersion = response.ResourceVersion

@@ -44,14 +44,23 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 // holds only objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent,
 // so that the operator never takes over an unknown object.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
-	const advice = "Delete it, or give the Echo another name."
 	live, err := ReadControlled(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
 		return live, err
 	}
-	live, err = ReadChild(ctx, d.Live, c)
-	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+	return d.ReadLive(ctx, echo, c)
+}
+
+// ReadLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
+// does not exist, and a NameConflictError if another object has the name of a desired child.
+func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
+	live, err := ReadChild(ctx, d.Live, c)
+	switch {
+	case err != nil || live == nil || metav1.IsControlledBy(live, echo):
 		return live, err
+	case c.Desired == nil:
+		return nil, nil
 	}
+	const advice = "Delete it, or give the Echo another name."
 	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
 }

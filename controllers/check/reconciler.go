@@ -175,8 +175,8 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
 		return difference, err
 	}
-	ensured, err := writer.Ensure(ctx, child, live)
-	if err == nil && ensured.Applied {
+	after, err := writer.Ensure(ctx, child, live)
+	if after != nil && after != live {
 		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
 	}
 	return err

@@ -3,9 +3,9 @@ package companion
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,7 +26,6 @@ type Reconciler struct {
 	Labeled cache.Cache
 
 	reported controllers.LastReports
-	seen     lastSeen
 	failures controllers.Failures
 }
 
@@ -34,40 +33,55 @@ type Reconciler struct {
 
 // Reconcile brings a pod's companion to its desired state if the pod requests or has requested one.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	owner, next, err := r.reconcilePod(ctx, request)
+	view, plan, err := r.reconcilePod(ctx, request)
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
 	r.failures.End(request.NamespacedName, failure)
 	r.Count(ctx, "companion", failure)
-	if owner != nil && failure != nil && !failure.Silent() {
-		refused := status.CompanionNotCreated(err)
-		r.report(owner, request, &refused)
+	switch {
+	case failure == nil && plan.EchoMissing:
+		r.report(request, view, new(status.EchoNotFound(view.Owner.Labels[v1.CompanionLabel])))
+	case failure == nil:
+		r.report(request, view, nil)
+	case view.Owner != nil && !failure.Silent():
+		r.report(request, view, new(status.CompanionNotCreated(err)))
 	}
-	return controllers.Result(next, failure)
+	return controllers.Result(plan.Wait, failure)
 }
 
-// reconcilePod brings a pod's companion to its desired state. It returns the pod, and the time until the next reconcile if no event
-// arrives.
-func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
+// report sends an event about a pod's companion, unless the event would repeat the last one. The event is about the pod and, because the
+// owner of the pod may not be the owner of the Echo, also about the Echo. If news is nil, report forgets the last event.
+func (r *Reconciler) report(request ctrl.Request, view *echopod.CompanionState, news *status.Transition) {
+	said, reason := "", ""
+	if news != nil {
+		reason = news.Reason.String()
+		said = string(view.Owner.UID) + "/" + view.Owner.Labels[v1.CompanionLabel] + "/" + reason
+	}
+	r.Metrics.Companions.Reported(request.NamespacedName, reason)
+	if !r.reported.Replace(request.NamespacedName, said) || said == "" {
+		return
+	}
+	r.SendEvent(view.Owner, *news)
+	if view.Echo != nil {
+		news.Related = view.Owner
+		r.SendEvent(view.Echo, *news)
+	}
+}
+
+// reconcilePod brings a pod's companion to its desired state. It returns what it observed and did.
+func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*echopod.CompanionState, echopod.CompanionPlan, error) {
 	view, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
-		return nil, 0, err
+		return view, echopod.CompanionPlan{}, err
 	}
-	config := r.Config()
-	plan, err := view.Plan(config, r.Policy, r.Now())
+	plan, err := view.Plan(r.Config(), r.Policy, r.Now())
 	if err != nil {
-		return nil, 0, err
+		return view, plan, err
 	}
-	if name := r.seen.hidden(request.NamespacedName, view, plan); name != "" {
-		if plan, err = r.planLive(ctx, config, view, plan, client.ObjectKey{Namespace: request.Namespace, Name: name}); err != nil {
-			return view.Owner, 0, err
-		}
+	err = r.carryOut(ctx, plan)
+	if plan.Apply != nil && plan.Existing == nil && apierrors.IsConflict(err) {
+		plan, err = r.correctUncached(ctx, view, *plan.Apply, err)
 	}
-	if err := r.carryOut(ctx, plan); err != nil {
-		return view.Owner, 0, err
-	}
-	r.seen.record(request.NamespacedName, view, plan)
-	r.report(view.Owner, request, newsOf(view, plan))
-	return view.Owner, plan.Wait, nil
+	return view, plan, err
 }
 
 // observe returns the cached objects that determine the state of a pod's companion.
@@ -75,7 +89,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
 	if err != nil {
-		return nil, fmt.Errorf("listing the companions: %w", err)
+		return view, fmt.Errorf("listing the companions: %w", err)
 	}
 	view.Companions = companions.Items
 	if view.Owner, err = controllers.Find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
@@ -89,25 +103,27 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 	return view, err
 }
 
-// planLive asks the API server for a companion that the cache does not hold, and returns the plan that includes this companion. The cache
-// may lag, and lacks companions that lost their labels. A pod that was not created as this companion is left unchanged.
-func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *echopod.CompanionState,
-	plan echopod.CompanionPlan, key client.ObjectKey) (echopod.CompanionPlan, error) {
-	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})
+// correctUncached corrects an existing companion that the cache does not hold, because the cache lags or the companion lost its labels.
+// conflict is the error with which the API server refused to create the companion.
+func (r *Reconciler) correctUncached(ctx context.Context, view *echopod.CompanionState, desired children.Child,
+	conflict error) (plan echopod.CompanionPlan, err error) {
+	live, err := controllers.Find(ctx, r.Live, desired.Key, &corev1.Pod{})
 	switch {
 	case err != nil:
-		return plan, fmt.Errorf("reading Pod %s: %w", key, err)
-	case live == nil || plan.None && !echopod.IsCompanion(live):
-		return plan, nil
-	case !plan.None && !metav1.IsControlledBy(live, view.Owner):
-		return plan, &children.NameConflictError{Kind: "Pod", Name: key.Name, For: "pod", Advice: "Delete it."}
+		return plan, fmt.Errorf("reading Pod %s: %w", desired.Key, err)
+	case live == nil:
+		return plan, conflict
+	case !metav1.IsControlledBy(live, view.Owner):
+		return plan, &children.NameConflictError{Kind: "Pod", Name: live.Name, For: "pod", Advice: "Delete it."}
 	}
 	view.Companions = append(view.Companions, *live)
-	plan, err = view.Plan(config, r.Policy, r.Now())
-	if plan.Apply == nil && !plan.None { // the cache does not hold the companion, so an event might never arrive
-		plan.Wait = controllers.DeletionPeriod
+	if plan, err = view.Plan(r.Config(), r.Policy, r.Now()); err != nil {
+		return plan, err
 	}
-	return plan, err
+	if plan.Apply == nil {
+		plan.Wait = controllers.DeletionPeriod // there may be no event
+	}
+	return plan, r.carryOut(ctx, plan)
 }
 
 func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) error {
@@ -133,5 +149,5 @@ func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) e
 
 // Memories returns functions that each clear one of the reconciler's memories.
 func (r *Reconciler) Memories() []func() {
-	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
+	return []func(){r.failures.Clear, r.reported.Clear}
 }

@@ -8,7 +8,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,12 +39,40 @@ func TestReconciler_createsAndDeletesCompanion(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements("delete " + companion.Name))
 }
 
-func TestPlanLive_findsCompanionMissingFromCache(t *testing.T) {
-	cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
-	w := fakecluster.NewLate(t, cached, append([]client.Object{fakecluster.CompanionPod(t)}, cached...))
-	result, err := reconciler(w).Reconcile(t.Context(), webRequest)
-	if err != nil || w.Writes != nil || result.RequeueAfter != controllers.DeletionPeriod {
-		t.Errorf("the reconcile wrote %v, %+v, %v", w.Writes, result, err)
+// conflict is the API server's response if a new companion already exists.
+var conflict = apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "web-0-echo", errors.New("it exists"))
+
+func TestReconciler_correctsCompanionMissingFromCache(t *testing.T) {
+	unlabeled := fakecluster.CompanionPod(t)
+	unlabeled.Labels = nil
+	for name, c := range map[string]struct {
+		live   client.Object
+		writes []string
+		wait   time.Duration
+	}{
+		"not in the cache yet":    {fakecluster.CompanionPod(t), []string{"apply Pod"}, controllers.DeletionPeriod},
+		"without its labels":      {unlabeled, []string{"apply Pod", "apply Pod"}, 0},
+		"gone since the conflict": {nil, []string{"apply Pod"}, controllers.FirstRetry},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
+			live := cached
+			if c.live != nil {
+				live = append([]client.Object{c.live}, cached...)
+			}
+			w := fakecluster.NewLate(t, cached, live)
+			w.Fail = func(string) error {
+				if len(w.Writes) > 1 {
+					return nil
+				}
+				return conflict
+			}
+			result, err := reconciler(w).Reconcile(t.Context(), webRequest)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(w.Writes).To(HaveExactElements(c.writes))
+			g.Expect(result.RequeueAfter).To(Equal(c.wait))
+		})
 	}
 }
 
@@ -51,12 +81,15 @@ func TestReconciler_keepsForeignPod(t *testing.T) {
 	cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fakecluster.CompanionPod(t).Name}}
 	w := fakecluster.NewLate(t, cached, append([]client.Object{foreign}, cached...))
+	w.Fail = func(string) error { return conflict }
 	r := reconciler(w)
 	for range 2 {
+		w.Writes = nil
 		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
-		g.Expect(w.Writes).To(BeNil())
+		g.Expect(w.Writes).To(HaveExactElements("apply Pod"), "only the apply that the API server refuses")
 	}
-	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
+	note := HavePrefix("Warning CompanionNotCreated The Pod ")
+	g.Expect(w.Events()).To(HaveExactElements(note, note), "about the pod, and about the Echo")
 }
 
 func TestReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
@@ -70,7 +103,7 @@ func TestReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
 	}
 	r.Now = func() time.Time { return w.Dependencies.Now().Add(controllers.Tolerance) }
 	g.Expect(r.Reconcile(t.Context(), webRequest)).Error().To(HaveOccurred(), "the failure is hidden from the work queue")
-	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
+	g.Expect(w.Events()).To(ContainElement(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
 func TestReconciler_reportsMissingEcho(t *testing.T) {
@@ -90,7 +123,7 @@ func TestReconciler_stopsAtEachFailedRead(t *testing.T) {
 	count := fakecluster.New(t, objects...)
 	reconcile := count.FailRead(0)
 	g.Expect(reconciler(count).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
-	g.Expect(reconcile.Reads).To(HaveLen(5))
+	g.Expect(reconcile.Reads).To(HaveLen(4))
 	for i, read := range reconcile.Reads {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			g := NewWithT(t)
@@ -99,5 +132,22 @@ func TestReconciler_stopsAtEachFailedRead(t *testing.T) {
 			g.Expect(reconciler(w).Reconcile(t.Context(), webRequest)).Error().To(MatchError(fakecluster.ErrRefused))
 			g.Expect(w.Writes).To(BeNil())
 		})
+	}
+}
+
+func TestReconciler_retriesDeletionOfReplacedCompanion(t *testing.T) {
+	w := fakecluster.New(t, fakecluster.CompanionPod(t)) // its owner is gone
+	w.Fail = func(string) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, fakecluster.CompanionPod(t).Name, nil) // another UID
+	}
+	r := reconciler(w)
+	for range 2 {
+		if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter == 0 {
+			t.Errorf("the reconcile returned %+v, %v", result, err)
+		}
+	}
+	w.Fail = func(string) error { return nil }
+	if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 || len(w.Writes) != 3 {
+		t.Errorf("the reconcile wrote %v: %+v, %v", w.Writes, result, err)
 	}
 }

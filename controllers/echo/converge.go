@@ -31,11 +31,7 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 // ensureChildren brings the children to their desired state, and returns the outcome for each child that it processed. It reads the cache
 // before it writes anything. If the Echo is not allowed, or the name of a child is known to be taken, ensureChildren writes nothing.
 func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
-	config := r.config()
-	if found, err := r.readUpToDate(ctx, echo, config); found != nil || err != nil {
-		return found, err
-	}
-	desired, err := desired.Of(echo, config)
+	desired, err := desired.Of(echo, r.config())
 	if err != nil {
 		return nil, err
 	}
@@ -45,28 +41,6 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 	}
 	if err := r.ensureAll(ctx, echo, found); err != nil {
 		return found, status.RetriedFirst([]error{err, r.findDeployment(ctx, echo, found)})
-	}
-	if allUnchanged(found) {
-		r.memory.upToDate.Record(echo, config, objectsOf(found))
-	}
-	return found, nil
-}
-
-// readUpToDate returns an Echo's children, or nil if anything has changed since the children were last found to match their desired state.
-func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config children.Config) ([]ensuredChild, error) {
-	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
-		return nil, nil
-	}
-	found := []ensuredChild{}
-	for _, c := range desired.KindsOf(echo, config.Served) {
-		cached, err := r.readCached(ctx, echo, c)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, ensuredChild{child: c, before: cached, after: cached})
-	}
-	if !r.memory.upToDate.Holds(echo, config, objectsOf(found)) {
-		return nil, nil
 	}
 	return found, nil
 }
@@ -80,7 +54,7 @@ func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []ch
 	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
 		read = r.read
 	}
-	found, err := readAll(ctx, echo, desired, r.orHidden(read))
+	found, err := readAll(ctx, echo, desired, read)
 	err = cmp.Or(err, refused)
 	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
 		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
@@ -126,10 +100,11 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 	for i := range found {
 		c := &found[i]
 		err := r.ensure(ctx, echo, c)
-		c.unserved = gatewayapi.IsGone(c.child, err) && r.memory.failures.Last(client.ObjectKeyFromObject(echo), r.Now())
+		c.unserved = gatewayapi.IsGone(c.child, err) && r.failures.Last(client.ObjectKeyFromObject(echo), r.Now())
 		if err != nil && !c.unserved {
 			return err
 		}
+		r.SendEvents(ctx, echo, status.Written(c.before, c.after)...)
 	}
 	return nil
 }
@@ -138,14 +113,11 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 // ensure reads the existing object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
-	if c.child.Desired != nil && !c.existed() {
-		r.memory.upToDate.Forget(c.child.Key) // the last comparison did not include the object
-	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err
 	}
-	live, taken := r.read(ctx, echo, c.child)
+	live, taken := r.ReadLive(ctx, echo, c.child)
 	if taken != nil || live == nil {
 		return cmp.Or(taken, err)
 	}
@@ -160,7 +132,7 @@ func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []
 	if i < 0 || found[i].object() != nil {
 		return nil
 	}
-	live, err := r.read(ctx, echo, found[i].child)
+	live, err := r.ReadLive(ctx, echo, found[i].child)
 	taken := errors.As(err, new(*children.NameConflictError))
 	found[i].found, found[i].absent = live, live == nil && (err == nil || taken)
 	if taken {

@@ -77,7 +77,7 @@ func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, keptPods bool) 
 	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
 		return err
 	}
-	r.memory.pending.Forget(client.ObjectKeyFromObject(echo))
+	r.expectations.Forget(client.ObjectKeyFromObject(echo))
 	log.FromContext(ctx).Info("Released the Echo", "keptPods", keptPods)
 	return nil
 }

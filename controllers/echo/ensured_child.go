@@ -3,7 +3,6 @@ package echo
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,19 +22,14 @@ type ensuredChild struct {
 	// after is the child as it now exists. It is the object in the before field if nothing differed, and nil if the child was deleted or not
 	// ensured.
 	after client.Object
-	// ambiguous is the error from an apply that failed but may have taken effect.
-	ambiguous error
 	// unserved is true if the cluster no longer serves the child's kind.
 	unserved bool
 }
 
 // ensure brings a child to its desired state.
 func (c *ensuredChild) ensure(ctx context.Context, writer *controllers.ChildWriter) error {
-	ensured, err := writer.Ensure(ctx, c.child, c.before)
-	c.after, c.ambiguous = ensured.Object, nil
-	if ensured.Applied {
-		c.ambiguous = err
-	}
+	var err error
+	c.after, err = writer.Ensure(ctx, c.child, c.before)
 	return err
 }
 
@@ -44,23 +38,6 @@ func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.found, c
 
 func (c ensuredChild) existed() bool { return c.before != nil }
 
-// unchanged reports whether the child existed and needed no change.
-func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.before }
-
-// allUnchanged reports whether exactly the desired children existed, and none of them needed a change.
-func allUnchanged(found []ensuredChild) bool {
-	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
-}
-
-// objectsOf returns the children as they were before any writes.
-func objectsOf(found []ensuredChild) []client.Object {
-	objects := make([]client.Object, len(found))
-	for i := range found {
-		objects[i] = found[i].before
-	}
-	return objects
-}
-
 // withChildren adds the outcome for each child to an observation, and returns the result.
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
@@ -68,14 +45,6 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 		seen.Record(c.object())
 		seen.Unwatched = seen.Unwatched || lacksLabel(c.before) || lacksLabel(c.found)
 		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
-		switch {
-		case c.unchanged():
-			seen.MarkUnchanged(c.child.Kind, c.after)
-		case c.ambiguous != nil:
-			seen.AmbiguousWrites = append(seen.AmbiguousWrites, status.Attempt{Kind: c.child.Kind, Before: c.before, Err: c.ambiguous})
-		case c.after != nil:
-			seen.Changes = append(seen.Changes, status.Change{Before: c.before, After: c.after})
-		}
 		if c.unserved {
 			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})
 		}

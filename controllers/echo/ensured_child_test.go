@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +19,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
-	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -49,16 +47,15 @@ func TestEnsure(t *testing.T) {
 	unwanted := firstChild(t)
 	unwanted.Desired = nil
 	for name, c := range map[string]struct {
-		child   children.Child
-		live    client.Object
-		writes  []string
-		changes int
+		child  children.Child
+		live   client.Object
+		writes []string
 	}{
-		"missing":           {firstChild(t), nil, []string{"apply Service"}, 1},
-		"different":         {firstChild(t), fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"apply Service"}, 1},
-		"as desired":        {firstChild(t), desired, nil, 0},
-		"unwanted":          {unwanted, fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"delete x"}, 0},
-		"unwanted, missing": {unwanted, nil, nil, 0},
+		"missing":           {firstChild(t), nil, []string{"apply Service"}},
+		"different":         {firstChild(t), fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"apply Service"}},
+		"as desired":        {firstChild(t), desired, nil},
+		"unwanted":          {unwanted, fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"delete x"}},
+		"unwanted, missing": {unwanted, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -70,7 +67,6 @@ func TestEnsure(t *testing.T) {
 			w, ensured := fakecluster.New(t, there...), ensuredChild{child: c.child, before: c.live}
 			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensured)).To(Succeed())
 			g.Expect(w.Writes).To(HaveExactElements(c.writes))
-			g.Expect(withChildren(status.Observation{}, []ensuredChild{ensured}).Changes).To(HaveLen(c.changes))
 		})
 	}
 }
@@ -118,32 +114,4 @@ func TestAddFinalizer_rejectsOutdatedEcho(t *testing.T) {
 	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
-}
-
-func TestAllUnchanged(t *testing.T) {
-	d, desired := &appsv1.Deployment{}, children.Child{Kind: "Deployment", Desired: &unstructured.Unstructured{}}
-	for name, c := range map[string]struct {
-		found []ensuredChild
-		want  bool
-	}{
-		"unchanged":           {[]ensuredChild{{child: desired, before: d, after: d}, {}}, true},
-		"applied":             {[]ensuredChild{{child: desired, before: d, after: &appsv1.Deployment{}}, {}}, false},
-		"created":             {[]ensuredChild{{child: desired, after: d}, {}}, false},
-		"pruned":              {[]ensuredChild{{child: desired, before: d, after: d}, {before: &corev1.Service{}}}, false},
-		"nothing is there":    {[]ensuredChild{{child: desired}, {}}, false},
-		"nothing was ensured": {[]ensuredChild{{child: desired, before: d}, {}}, false},
-	} {
-		NewWithT(t).Expect(allUnchanged(c.found)).To(Equal(c.want), name)
-	}
-}
-
-// TestWithChildren_readAfterAFailure checks that an object that was read after a failed write is not mistaken for an object that existed
-// before the write.
-func TestWithChildren_readAfterAFailure(t *testing.T) {
-	g := NewWithT(t)
-	d := &appsv1.Deployment{}
-	failed := ensuredChild{child: children.Child{Kind: "Deployment", RunsPods: true}, found: d, ambiguous: fakecluster.ErrRefused}
-	seen := withChildren(status.Observation{}, []ensuredChild{failed})
-	g.Expect(seen.Deployment).To(BeIdenticalTo(d))
-	g.Expect(seen.AmbiguousWrites).To(HaveExactElements(status.Attempt{Kind: "Deployment", Err: fakecluster.ErrRefused}))
 }

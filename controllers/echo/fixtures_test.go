@@ -1,6 +1,7 @@
 package echo
 
 import (
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/controllers"
@@ -17,7 +18,12 @@ func reconciler(w *fakecluster.World) *Reconciler {
 // failing returns a reconciler whose reconciles of the Echo have failed long enough for the status to report the failure.
 func failing(w *fakecluster.World) *Reconciler {
 	r := reconciler(w)
-	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused),
+	r.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused),
 		w.Dependencies.Now().Add(-controllers.Tolerance))
 	return r
+}
+
+// requestForEcho returns the request for the Echo of fakecluster.
+func requestForEcho() ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}}
 }

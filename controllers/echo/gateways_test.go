@@ -39,7 +39,7 @@ func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 		w.FailOn("apply HTTPRoute", c.refusal)
 		r := reconciler(w)
 		r.Gateways.Served = children.Served{"HTTPRoute": true}
-		r.memory.failures.Set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
+		r.failures.Set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
 		seen, err := r.converge(t.Context(), w.Current(t))
 		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
 		if gone != c.gone || c.gone != (err == nil) {

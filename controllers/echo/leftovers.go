@@ -29,8 +29,8 @@ type leftovers struct {
 func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
 
 // leftoversOf returns the remaining objects of an Echo. If the cache holds any of these objects, leftoversOf relies on the cache.
-// Otherwise, it asks the API server, because the cache may lack objects that were just created. If only pods remain, none of them is being
-// deleted, and the Echo's deletion began more than orphanedAfter ago, the pods are kept.
+// Otherwise, it asks the API server, because the cache may lack objects that were just created or lost their labels. If only pods remain,
+// none of them is being deleted, and the Echo's deletion began more than orphanedAfter ago, the pods are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
 	desired, err := desired.Of(echo, r.config())
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 		left, err = r.leftoversIn(ctx, source{r.Client, r.read, controllers.CachedPodsOf}, echo, desired)
 	}
 	if err == nil && !left.any() {
-		left, err = r.leftoversIn(ctx, source{r.Live, r.orHidden(r.read), livePodsOf}, echo, desired)
+		left, err = r.leftoversIn(ctx, source{r.Live, r.ReadLive, livePodsOf}, echo, desired)
 	}
 	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true

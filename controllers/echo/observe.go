@@ -32,9 +32,25 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 		NoRoute: routing.NoRoute(echo, r.config()),
 	}
 	if err == nil {
-		err = r.observeCompanions(ctx, echo, &seen)
+		seen.MissingCompanions, err = r.missingCompanions(ctx, echo, companions)
 	}
 	return seen, errors.Join(err, unreadable)
+}
+
+// missingCompanions returns how many pods request a companion that does not exist.
+func (r *Reconciler) missingCompanions(ctx context.Context, echo *v1.Echo, companions []corev1.Pod) (int, error) {
+	owners := &corev1.PodList{}
+	err := r.Labeled.List(ctx, owners, client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
+	if err != nil {
+		return 0, fmt.Errorf("listing the pods that request a companion: %w", err)
+	}
+	missing := 0
+	for i := range owners.Items {
+		if (&echopod.CompanionState{Owner: &owners.Items[i], Companions: companions}).LacksCompanion() {
+			missing++
+		}
+	}
+	return missing, nil
 }
 
 // listPods returns the pods of an Echo's Deployment, newest first, and its companions. A list without pods is empty, not nil.

@@ -90,3 +90,12 @@ func TestWithChildren_reportsUnwatchedChild(t *testing.T) {
 		g.Expect(withChildren(status.Observation{}, found).Unwatched).To(Equal(want), "with the label %s", label)
 	}
 }
+
+func TestMissingCompanions(t *testing.T) {
+	g := NewWithT(t)
+	another := fakecluster.OwnerPod(func(p *corev1.Pod) { p.Name, p.UID = "web-1", "u1" })
+	w := fakecluster.New(t, fakecluster.StoredEcho(), fakecluster.OwnerPod(), another)
+	for want, companions := range map[int][]corev1.Pod{2: nil, 1: {*fakecluster.CompanionPod(t)}} {
+		g.Expect(reconciler(w).missingCompanions(t.Context(), fakecluster.StoredEcho(), companions)).To(Equal(want))
+	}
+}

@@ -2,6 +2,7 @@ package echo
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +29,8 @@ type Reconciler struct {
 	// Labeled holds the pods that have a companion label.
 	Labeled cache.Cache
 
-	memory memory
+	failures     controllers.Failures
+	expectations expectations
 }
 
 // The permissions on children are in controllers/zz_generated.rights.go, which is generated from the table of kinds.
@@ -48,11 +50,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	tracing.SetGeneration(ctx, echo.Generation)
-	if wait := r.memory.expectations.Begin(echo, r.Now()); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
+		return ctrl.Result{RequeueAfter: wait}, err
 	}
-	defer r.memory.expectations.End(request.NamespacedName)
-	r.SendEvents(ctx, echo, r.memory.pending.published(echo)...)
 	response, err := r.reconcile(ctx, echo)
 	r.History.AddReconcile(request.NamespacedName, began, err)
 	return response, err
@@ -62,7 +62,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) forget(echo types.NamespacedName) {
 	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
-	r.memory.forget(echo)
+	r.failures.End(echo, nil)
+	r.expectations.Forget(echo)
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
@@ -73,7 +74,7 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 	} else {
 		next, failure = r.reconcileDelete(ctx, echo)
 	}
-	r.memory.failures.End(client.ObjectKeyFromObject(echo), failure)
+	r.failures.End(client.ObjectKeyFromObject(echo), failure)
 	r.Count(ctx, "echo", failure)
 	return controllers.Result(next, failure)
 }
@@ -83,7 +84,6 @@ func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result,
 func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
-	seen.Changes = r.memory.pending.add(client.ObjectKeyFromObject(echo), seen)
 	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
@@ -94,9 +94,18 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	return report.Next, failure
 }
 
+// publish writes a report's status if the status has changed, and then reports the transitions.
+func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
+	if err := r.PublishStatus(ctx, r.echoWriter(), echo, &report.Status, report.Transitions); err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	r.Metrics.Echoes.Reported(echo, &report.Status)
+	return nil
+}
+
 // classify converts the error of a reconcile to a failure.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
-	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
+	return r.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }
 
 // config returns the configuration that the children of Echoes depend on.
@@ -108,7 +117,7 @@ func (r *Reconciler) config() children.Config {
 
 // wrote records that an Echo's reconcile wrote an object.
 func (r *Reconciler) wrote(echo client.ObjectKey, before, after client.Object) {
-	r.memory.expectations.Wrote(echo, before, after, r.Now())
+	r.expectations.wrote(echo, before, after, r.Now())
 }
 
 func (r *Reconciler) childWriter() *controllers.ChildWriter {
@@ -118,3 +127,6 @@ func (r *Reconciler) childWriter() *controllers.ChildWriter {
 func (r *Reconciler) echoWriter() *controllers.EchoWriter {
 	return &controllers.EchoWriter{Client: r.Client, Wrote: r.wrote}
 }
+
+// Memories returns functions that each clear one of the reconciler's memories.
+func (r *Reconciler) Memories() []func() { return []func(){r.expectations.Clear, r.failures.Clear} }

@@ -10,11 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
@@ -28,42 +26,6 @@ func TestReconcile_requeuesRejectedEchoWithUnwatchedObject(t *testing.T) {
 		response, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 		if looks := response.RequeueAfter > 0; looks != want || (err == nil) != want {
 			t.Errorf("with the label %s: %+v, %v", label, response, err)
-		}
-	}
-}
-
-func version(v string) *v1.Echo {
-	return fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = v })
-}
-
-func TestReconcile_forgetsMissingEcho(t *testing.T) {
-	g := NewWithT(t)
-	r := reconciler(fakecluster.New(t))
-	key := client.ObjectKeyFromObject(version("1"))
-	r.memory.expectations.Begin(version("1"), r.Now())
-	r.memory.expectations.Wrote(key, version("1"), version("2"), r.Now())
-	r.memory.expectations.End(key)
-	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).NotTo(BeZero(), "the next reconcile does not wait for the write")
-	r.memory.pending.news(key)
-	g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
-	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).To(BeZero())
-	_, kept := r.memory.pending.Get(key)
-	g.Expect(kept).To(BeFalse(), "unreported changes are kept")
-}
-
-func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
-	g := NewWithT(t)
-	w := fakecluster.New(t, fakecluster.StoredEcho())
-	r := reconciler(w)
-	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
-	for i, writes := range []bool{true, false} {
-		w.Writes = nil
-		response, err := r.Reconcile(t.Context(), request)
-		g.Expect(err).NotTo(HaveOccurred())
-		wrote := len(w.Writes) > 0
-		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
-		if waits := response.RequeueAfter == queue.CacheLag; waits == writes {
-			t.Errorf("reconcile %d: the next one is after %s", i, response.RequeueAfter)
 		}
 	}
 }
@@ -91,4 +53,61 @@ func TestReconcile_stallsByARefusal(t *testing.T) {
 	w.FailOn("", nil)
 	g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(isStalled()).To(BeFalse())
+}
+
+func readyReport() status.Report {
+	return status.Report{
+		Status:      v1.EchoStatus{Phase: v1.PhaseReady, Pods: map[string][]string{}},
+		Transitions: []status.Transition{{Reason: v1.EventReady, Action: "Reconcile", Note: "2 of 2 pods are ready."}},
+	}
+}
+
+func TestPublish_writesStatusThenReports(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	g.Expect(reconciler(w).publish(t.Context(), w.Current(t), readyReport())).To(Succeed())
+	g.Expect(w.Current(t).Status.Phase).To(Equal(v1.PhaseReady))
+	g.Expect(w.Events()).To(HaveExactElements("Normal Ready 2 of 2 pods are ready."))
+}
+
+func TestPublish_skipsUnchangedStatus(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Status = readyReport().Status }))
+	g.Expect(reconciler(w).publish(t.Context(), w.Current(t), status.Report{Status: readyReport().Status})).To(Succeed())
+	g.Expect(w.Writes).To(BeNil())
+}
+
+func TestPublish_reportsOnlyAfterStatusWrite(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.Fail = func(string) error { return errors.New("no") }
+	g.Expect(reconciler(w).publish(t.Context(), w.Current(t), readyReport())).To(HaveOccurred(), "the failure is hidden")
+	g.Expect(w.Events()).To(BeNil())
+}
+
+func TestPublish_rejectsOutdatedEcho(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	old := w.Current(t)
+	old.ResourceVersion = "1"
+	g.Expect(reconciler(w).publish(t.Context(), old, readyReport())).To(Satisfy(apierrors.IsConflict))
+	g.Expect(w.Events()).To(BeNil())
+}
+
+func TestReconcile_retriesMissingEchoQuietly(t *testing.T) {
+	w := fakecluster.New(t)
+	gone := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
+	if result, err := reconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry ||
+		w.Events() != nil {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// TestReconcile_reportsWriteAtOnce checks that the event for a new Deployment does not wait until the status can be written.
+func TestReconcile_reportsWriteAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.FailOn("patch status", errors.New("no"))
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
+	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal Deployed")))
 }

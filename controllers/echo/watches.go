@@ -4,15 +4,18 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,7 +24,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/controllers/echo/queue"
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
@@ -38,17 +40,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllers.Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
-	b.Watches(&v1.Echo{}, r.memory.expectations.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
-		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, kind := range desired.KindsServed(r.Gateways.Served) {
-		b.Watches(kind, r.memory.expectations.Without(queue.After(r.childDelay, requestForOwner), echoOfChild),
-			builder.WithPredicates(controllers.SinceStart()))
+		b.Watches(kind, gathered(requestForOwner), builder.WithPredicates(controllers.SinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, queue.After(podDelay, echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
+	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
-	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, queue.After(ownerDelay, echoOfOwner), controllers.SinceStart(),
-		ownerChanged()))
+	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), controllers.SinceStart(), ownerChanged()))
 	if r.Gateways.Served[routing.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
@@ -68,6 +67,70 @@ func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
+type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec.
+type echoEvents struct {
+	handler.EnqueueRequestForObject
+	changed func(client.Object)
+}
+
+func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueue) {
+	if !e.IsInInitialList {
+		h.changed(e.Object)
+	}
+	h.EnqueueRequestForObject.Create(ctx, e, q)
+}
+
+func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
+	if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() && e.ObjectNew.GetDeletionTimestamp().IsZero() {
+		h.changed(e.ObjectNew)
+	}
+	h.EnqueueRequestForObject.Update(ctx, e, q)
+}
+
+// gatherPeriod is how long events that affect only counts wait, so that one status write covers several of them.
+const gatherPeriod = time.Second
+
+// gathered returns a handler that queues the Echoes that an event affects: after gatherPeriod if the event affects only counts, and
+// otherwise at once.
+func gathered(echoesOf handler.MapFunc) handler.EventHandler {
+	add := func(ctx context.Context, before, after client.Object, q workQueue) {
+		for _, object := range []client.Object{before, after} {
+			if object == nil {
+				continue
+			}
+			for _, request := range echoesOf(ctx, object) {
+				if affectsOnlyCounts(before, after) {
+					q.AddAfter(request, gatherPeriod)
+				} else {
+					q.Add(request)
+				}
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) { add(ctx, nil, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) { add(ctx, e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) { add(ctx, e.Object, nil, q) },
+	}
+}
+
+// affectsOnlyCounts reports whether an event affects only the counts in a status: an event about a pod that has no new cause, or a step of a
+// rollout. An Echo becomes ready only when its Deployment changes. before or after is nil if the object is new or gone.
+func affectsOnlyCounts(before, after client.Object) bool {
+	if d, exists := after.(*appsv1.Deployment); exists {
+		old, existed := before.(*appsv1.Deployment)
+		return existed && status.IsRolloutStep(old, d)
+	}
+	if pod, exists := after.(*corev1.Pod); exists {
+		old, _ := before.(*corev1.Pod)
+		return !status.HasNewCause(old, pod)
+	}
+	_, wasPod := before.(*corev1.Pod)
+	return wasPod
+}
+
 // podChanged selects the pod updates that change an Echo's status.
 func podChanged() predicate.Predicate { return controllers.Updated(status.PodDiffers) }
 
@@ -85,18 +148,13 @@ func nodeChanged() predicate.Predicate {
 	})
 }
 
-// echoOfChild returns the name of the Echo in a child's owner reference, or an empty name.
-func echoOfChild(child client.Object) types.NamespacedName {
+// requestForOwner returns the Echo that a child's owner reference names.
+func requestForOwner(_ context.Context, child client.Object) []reconcile.Request {
 	owner := metav1.GetControllerOfNoCopy(child)
 	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {
-		return types.NamespacedName{}
+		return nil
 	}
-	return types.NamespacedName{Namespace: child.GetNamespace(), Name: owner.Name}
-}
-
-// requestForOwner returns the Echo that a child belongs to.
-func requestForOwner(_ context.Context, child client.Object) []reconcile.Request {
-	return controllers.RequestsFor(child.GetNamespace(), echoOfChild(child).Name)
+	return controllers.RequestsFor(child.GetNamespace(), owner.Name)
 }
 
 // echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only pods with the operator's labels.
@@ -105,6 +163,11 @@ func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 		return nil
 	}
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
+}
+
+// echoOfOwner returns the Echo whose companion a pod requests.
+func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
+	return controllers.RequestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
 }
 
 // echoesOnNode returns the Echoes that have pods on a node.

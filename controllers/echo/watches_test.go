@@ -3,13 +3,20 @@ package echo
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -46,4 +53,85 @@ func TestEchoOfPod(t *testing.T) {
 	g.Expect(echoOfPod(context.Background(), pod)).To(BeComparableTo(want))
 	pod.Labels = nil
 	g.Expect(echoOfPod(context.Background(), pod)).To(BeEmpty())
+}
+
+func TestEchoEvents(t *testing.T) {
+	type change = func(*v1.Echo)
+	updated := func(c change) func(*echoEvents, workQueue) {
+		return func(h *echoEvents, q workQueue) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: fakecluster.StoredEcho(), ObjectNew: fakecluster.StoredEcho(c)}, q)
+		}
+	}
+	created := func(initial bool) func(*echoEvents, workQueue) {
+		return func(h *echoEvents, q workQueue) {
+			h.Create(t.Context(), event.CreateEvent{Object: fakecluster.StoredEcho(), IsInInitialList: initial}, q)
+		}
+	}
+	for name, c := range map[string]struct {
+		happens func(*echoEvents, workQueue)
+		changes int
+	}{
+		"created":            {created(false), 1},
+		"there at the start": {created(true), 0},
+		"spec changed":       {updated(func(e *v1.Echo) { e.Generation++ }), 1},
+		"metadata changed":   {updated(func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }), 0},
+		"being deleted":      {updated(func(e *v1.Echo) { e.Generation++; e.DeletionTimestamp = new(metav1.Now()) }), 0},
+	} {
+		changes, q := 0, priorityqueue.New[reconcile.Request]("")
+		c.happens(&echoEvents{changed: func(client.Object) { changes++ }}, q)
+		NewWithT(t).Expect(changes).To(Equal(c.changes), name)
+		NewWithT(t).Expect(q.Len()).To(Equal(1), name)
+		q.ShutDown()
+	}
+}
+
+func TestAffectsOnlyCounts(t *testing.T) {
+	deployment := func(generation int64, updated int32) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: generation}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: generation, Replicas: 2, UpdatedReplicas: updated, AvailableReplicas: 2}}
+	}
+	pod := func(phase corev1.PodPhase) *corev1.Pod { return &corev1.Pod{Status: corev1.PodStatus{Phase: phase}} }
+	service := fakecluster.OwnedService(fakecluster.StoredEcho())
+	for name, c := range map[string]struct {
+		before, after client.Object
+		want          bool
+	}{
+		"a step of a rollout":             {deployment(2, 0), deployment(2, 1), true},
+		"the end of a rollout":            {deployment(2, 1), deployment(2, 2), false},
+		"a pod of the Deployment is lost": {deployment(2, 2), deployment(2, 1), false},
+		"an edit of the Deployment":       {deployment(2, 1), deployment(3, 1), false},
+		"the Deployment is gone":          {deployment(2, 2), nil, false},
+		"a new Deployment":                {nil, deployment(1, 0), false},
+		"another child changed":           {service, service, false},
+		"another child is gone":           {service, nil, false},
+		"a new pod":                       {nil, pod(corev1.PodPending), true},
+		"a new pod that failed":           {nil, pod(corev1.PodFailed), false},
+		"a pod runs":                      {pod(corev1.PodPending), pod(corev1.PodRunning), true},
+		"a pod fails":                     {pod(corev1.PodRunning), pod(corev1.PodFailed), false},
+		"a pod that failed changes":       {pod(corev1.PodFailed), pod(corev1.PodFailed), true},
+		"a pod is gone":                   {pod(corev1.PodRunning), nil, true},
+	} {
+		NewWithT(t).Expect(affectsOnlyCounts(c.before, c.after)).To(Equal(c.want), name)
+	}
+}
+
+func TestGathered_delaysOnlyCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		q := priorityqueue.New[reconcile.Request]("")
+		defer q.ShutDown()
+		h := gathered(echoOfPod)
+		h.Create(t.Context(), event.CreateEvent{Object: fakecluster.EchoPod()}, q)
+		synctest.Wait()
+		g.Expect(q.Len()).To(BeZero())
+		time.Sleep(gatherPeriod) // in the bubble's time
+		synctest.Wait()
+		g.Expect(q.Len()).To(Equal(1))
+		failed := fakecluster.EchoPod()
+		failed.Name, failed.Labels["app.kubernetes.io/instance"], failed.Status.Phase = "y-1", "y", corev1.PodFailed
+		h.Update(t.Context(), event.UpdateEvent{ObjectOld: failed, ObjectNew: failed}, q) // no news
+		h.Create(t.Context(), event.CreateEvent{Object: failed}, q)
+		synctest.Wait()
+		g.Expect(q.Len()).To(Equal(2))
+	})
 }

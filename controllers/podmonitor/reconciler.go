@@ -69,8 +69,8 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 		return err
 	}
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live, Compare: compare}
-	ensured, err := writer.Ensure(ctx, child, live)
-	if err == nil && ensured.Applied {
+	after, err := writer.Ensure(ctx, child, live)
+	if after != nil && after != live {
 		log.FromContext(ctx).Info("Applied a PodMonitor.")
 	}
 	return err

@@ -1,10 +1,5 @@
 package children
 
-import (
-	"maps"
-	"slices"
-)
-
 // Config holds the cluster-wide settings that affect the children of all Echoes.
 type Config struct {
 	Images Images
@@ -14,12 +9,6 @@ type Config struct {
 	Served Served
 	// Routes is true if the cluster serves OpenShift Routes.
 	Routes bool
-}
-
-// Equal reports whether two configurations result in the same children.
-func (c Config) Equal(other Config) bool {
-	return c.Images == other.Images && c.Routes == other.Routes && c.Served.Equal(other.Served) &&
-		c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers, other.TLS.Ciphers)
 }
 
 // TLSProfile holds a cluster's requirements for TLS endpoints.
@@ -32,6 +21,3 @@ type TLSProfile struct {
 
 // Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
 type Served map[string]bool
-
-// Equal reports whether two values include the same kinds.
-func (s Served) Equal(other Served) bool { return maps.Equal(s, other) }

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -111,15 +110,4 @@ func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Toler
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
-}
-
-// IsApplied reports whether an Echo's status shows that its spec was applied and that objects from earlier specs were deleted. IsApplied
-// returns true for the first generation, because it has no earlier spec.
-func IsApplied(echo *v1.Echo) bool {
-	if echo.Generation == 1 {
-		return true
-	}
-	degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
-	return echo.Status.ObservedGeneration == echo.Generation && !echo.Spec.Paused && degraded != nil &&
-		degraded.Status == metav1.ConditionFalse
 }

@@ -67,7 +67,7 @@ func coded(code int32, message string) error {
 func TestEvaluate_silentFailureKeepsStatus(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
-	unchanged := Report{Status: echo.Status, Silent: true}
+	unchanged := Report{Status: echo.Status}
 	for name, failure := range map[string]*Failure{
 		"tolerated":        {Err: errors.New("no"), Reason: v1.ReasonApplyFailed, Transient: true, Tolerated: true},
 		"without a reason": {Err: errors.New("no"), NoRetry: true},

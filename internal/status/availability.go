@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -270,4 +271,12 @@ func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionTy
 		}
 	}
 	return nil
+}
+
+// IsRolloutStep reports whether an update of a Deployment changes only pod counts. An update is not a step if the pods become ready or stop
+// being ready, a cause appears or disappears, or a client edits the Deployment.
+func IsRolloutStep(before, after *appsv1.Deployment) bool {
+	return before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status) &&
+		isReady(before, replicasOf(before)) == isReady(after, replicasOf(after)) &&
+		creationCause(before) == creationCause(after) && deadlineExceeded(before) == deadlineExceeded(after)
 }

@@ -16,8 +16,6 @@ type Report struct {
 	Status v1.EchoStatus
 	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
 	Transitions []Transition
-	// Silent is true if the status does not change and no event is reported.
-	Silent bool
 	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
 	Next time.Duration
 }
@@ -26,7 +24,7 @@ type Report struct {
 // unchanged and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
-		return Report{Status: echo.Status, Silent: true}
+		return Report{Status: echo.Status}
 	}
 	status := measure(echo, seen, failure)
 	v := judge(echo, seen, failure, now)
@@ -53,11 +51,10 @@ func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, fai
 	}
 }
 
-// untilNextLook returns the time until the operator next checks objects that it does not watch: quotas that reject companions, and children
-// without their label. The time is zero if there are no such objects. A reconcile restores the label, unless the Echo is paused or cannot
-// be applied.
+// untilNextLook returns the time until the operator next checks children that it does not watch, because they lost their label. The time is
+// zero if there are none. A reconcile restores the label, unless the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
-	if seen.CompanionError != nil || seen.Unwatched && (echo.Spec.Paused || failure != nil) {
+	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod
 	}
 	return 0
@@ -67,7 +64,7 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 // failure leaves the status unchanged and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
-		return Report{Status: echo.Status, Silent: true}
+		return Report{Status: echo.Status}
 	}
 	status, v := echo.Status.DeepCopy(), deletingVerdict(seen.Held, failure, now)
 	status.ObservedGeneration = echo.Generation

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status/message"
@@ -46,15 +47,12 @@ func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote
 
 // transitions returns the transitions between two statuses of an Echo, given the verdict v for the second status.
 func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
-	var news, ready []Transition
-	for _, c := range seen.Changes {
-		news = append(news, changed(c)...)
-	}
+	var ready []Transition
 	if v.isNews(before.Conditions) {
 		ready = []Transition{{Reason: v.event, Action: actionReconcile, Note: cmp.Or(v.eventNote, v.message())}}
 	}
-	news = append(news, nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)...)
-	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
+	nodes := nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)
+	return slices.Concat(nodes, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
 // routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
@@ -123,13 +121,14 @@ func (v verdict) isNews(before []metav1.Condition) bool {
 	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
 }
 
-// changed returns the transitions that a change to a child causes. Only changes to the Deployment cause transitions.
-func changed(c Change) []Transition {
-	after, ok := c.After.(*appsv1.Deployment)
+// Written returns the transitions that a write to a child causes. Only writes to the Deployment cause transitions. was is nil if the write
+// created the child.
+func Written(was, is client.Object) []Transition {
+	after, ok := is.(*appsv1.Deployment)
 	if !ok {
 		return nil
 	}
-	before, ok := c.Before.(*appsv1.Deployment)
+	before, ok := was.(*appsv1.Deployment)
 	if !ok {
 		return []Transition{{Reason: v1.EventDeployed, Action: actionDeploy, Note: fmt.Sprintf(
 			"Created a Deployment with %s.", plural(int(*after.Spec.Replicas), "echo server"))}}

@@ -39,42 +39,31 @@ func TestTransitions(t *testing.T) {
 	overdue.degraded, overdue.degradedReason = yes, v1.ReasonProgressDeadlineExceeded
 	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
 	zero, deleting := status(yes, v1.ReasonScaledToZero, v1.EventReady), status(no, v1.ReasonDeleting, v1.EventDeleteRequested)
-	deployment := func(replicas int32, image string) *appsv1.Deployment {
-		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: corev1.PodTemplateSpec{
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}
-	}
 	for name, c := range map[string]struct {
 		before, after *verdict
-		changes       []Change
 		want          []string
 	}{
-		"nothing":                  {well, well, nil, nil},
-		"first status":             {nil, rolling, nil, nil},
-		"created":                  {nil, rolling, []Change{{nil, &corev1.Service{}}, {nil, deployment(2, "a")}}, []string{"Deployed"}},
-		"scaled":                   {well, well, []Change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
-		"scaled down":              {well, well, []Change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
-		"updated":                  {well, well, []Change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
-		"both":                     {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "RolloutStarted"}},
-		"corrected a label":        {well, well, []Change{{deployment(2, "a"), deployment(2, "a")}}, nil},
-		"ready":                    {rolling, well, nil, []string{"Ready"}},
-		"ready at once":            {nil, well, nil, []string{"Ready"}},
-		"scaled to zero":           {well, zero, nil, nil},
-		"not ready":                {well, down(v1.ReasonPodsNotReady), nil, []string{"NotReady!"}},
-		"still not ready":          {rolling, down(v1.ReasonPodsNotReady), nil, nil},
-		"a cause was found":        {rolling, down(v1.ReasonImagePullFailed), nil, []string{"NotReady!"}},
-		"another cause":            {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
-		"the same cause":           {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil, nil},
-		"the cause is gone":        {down(v1.ReasonPodsCrashing), rolling, nil, nil},
-		"the cause lasts":          {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
-		"it lasts, without routes": {unrouted, lasting(v1.ReasonContainerNotStarted), nil, []string{"NotReady!"}},
-		"it lasts on":              {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil, nil},
-		"it is overdue":            {down(v1.ReasonPodsCrashing), overdue, nil, nil},
-		"invalid":                  {well, refused(v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
-		"still invalid":            {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil, nil},
-		"name taken":               {nil, refused(v1.ReasonNameConflict), nil, []string{"NameConflict!"}},
-		"deleted":                  {well, deleting, nil, []string{"DeleteRequested"}},
-		"deleted early":            {rolling, deleting, nil, []string{"DeleteRequested"}},
-		"being deleted":            {deleting, deleting, nil, nil},
+		"nothing":                  {well, well, nil},
+		"first status":             {nil, rolling, nil},
+		"ready":                    {rolling, well, []string{"Ready"}},
+		"ready at once":            {nil, well, []string{"Ready"}},
+		"scaled to zero":           {well, zero, nil},
+		"not ready":                {well, down(v1.ReasonPodsNotReady), []string{"NotReady!"}},
+		"still not ready":          {rolling, down(v1.ReasonPodsNotReady), nil},
+		"a cause was found":        {rolling, down(v1.ReasonImagePullFailed), []string{"NotReady!"}},
+		"another cause":            {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), []string{"NotReady!"}},
+		"the same cause":           {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil},
+		"the cause is gone":        {down(v1.ReasonPodsCrashing), rolling, nil},
+		"the cause lasts":          {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), []string{"NotReady!"}},
+		"it lasts, without routes": {unrouted, lasting(v1.ReasonContainerNotStarted), []string{"NotReady!"}},
+		"it lasts on":              {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil},
+		"it is overdue":            {down(v1.ReasonPodsCrashing), overdue, nil},
+		"invalid":                  {well, refused(v1.ReasonInvalidSpec), []string{"InvalidSpec!"}},
+		"still invalid":            {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil},
+		"name taken":               {nil, refused(v1.ReasonNameConflict), []string{"NameConflict!"}},
+		"deleted":                  {well, deleting, []string{"DeleteRequested"}},
+		"deleted early":            {rolling, deleting, []string{"DeleteRequested"}},
+		"being deleted":            {deleting, deleting, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := &v1.EchoStatus{}, &v1.EchoStatus{}
@@ -83,7 +72,7 @@ func TestTransitions(t *testing.T) {
 			}
 			record(after, *c.after, 1, time.Now())
 			var got []string
-			for _, n := range transitions(before, after, *c.after, Observation{Changes: c.changes}) {
+			for _, n := range transitions(before, after, *c.after, Observation{}) {
 				got = append(got, n.Reason.String())
 				if n.Reason.EventType() == corev1.EventTypeWarning {
 					got[len(got)-1] += "!"
@@ -91,6 +80,32 @@ func TestTransitions(t *testing.T) {
 			}
 			NewWithT(t).Expect(got).To(HaveExactElements(c.want))
 		})
+	}
+}
+
+func TestWritten(t *testing.T) {
+	deployment := func(replicas int32, image string) *appsv1.Deployment {
+		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: corev1.PodTemplateSpec{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}
+	}
+	for name, c := range map[string]struct {
+		was, is client.Object
+		want    []string
+	}{
+		"created":           {nil, deployment(2, "a"), []string{"Deployed"}},
+		"scaled":            {deployment(2, "a"), deployment(3, "a"), []string{"Scaled"}},
+		"scaled down":       {deployment(3, "a"), deployment(1, "a"), []string{"Scaled"}},
+		"updated":           {deployment(2, "a"), deployment(2, "b"), []string{"Updated"}},
+		"both":              {deployment(2, "a"), deployment(3, "b"), []string{"Scaled", "Updated"}},
+		"corrected a label": {deployment(2, "a"), deployment(2, "a"), nil},
+		"another kind":      {nil, &corev1.Service{}, nil},
+		"deleted":           {deployment(2, "a"), nil, nil},
+	} {
+		var got []string
+		for _, transition := range Written(c.was, c.is) {
+			got = append(got, transition.Reason.String())
+		}
+		NewWithT(t).Expect(got).To(HaveExactElements(c.want), name)
 	}
 }
 

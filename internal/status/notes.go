@@ -5,16 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status/message"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
-// maxLine is the maximum length, in bytes, of a note on a check or a companion.
+// maxLine is the maximum length, in bytes, of a note on a check.
 const maxLine = 220
 
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
@@ -56,12 +53,16 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	}
 }
 
-// companionNote returns why the API server rejects a companion, or an empty string if no companion is missing or if the error is transient.
+// companionNote returns how many companions are missing, or an empty string if none are. Events give the reasons.
 func companionNote(seen Observation) string {
-	if err := seen.CompanionError; !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !remedy.IsDenied(err) {
+	switch n := seen.MissingCompanions; n {
+	case 0:
 		return ""
+	case 1:
+		return "1 companion is missing. The events of the Echo may give the reason."
+	default:
+		return fmt.Sprintf("%d companions are missing. The events of the Echo may give the reasons.", n)
 	}
-	return message.Truncate(CompanionNotCreated(seen.CompanionError).Note, maxLine)
 }
 
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a

@@ -40,16 +40,10 @@ type Observation struct {
 	// NoRoute is the reason why OpenShift creates no Route for the Ingress. It is empty if OpenShift creates a Route or if the cluster does
 	// not serve the Route API.
 	NoRoute string
-	// CompanionError is the error that prevents the creation of a requested companion.
-	CompanionError error
-	// Changes are the objects that the reconcile wrote.
-	Changes []Change
-	// AmbiguousWrites are the writes that failed but may have taken effect.
-	AmbiguousWrites []Attempt
+	// MissingCompanions is the number of pods that request a companion that does not exist.
+	MissingCompanions int
 	// Held is an object of a deleted Echo without pods that another controller keeps. It is nil if there is no such object.
 	Held *Held
-	// Unchanged contains the children that needed no change, keyed by kind.
-	Unchanged map[string]client.Object
 }
 
 // Held is an object that is being deleted, but has another controller's finalizer.
@@ -60,16 +54,6 @@ type Held struct {
 
 // Unserved is a kind that the operator cannot use. Refused is the reason, or empty if the cluster does not serve the kind.
 type Unserved struct{ Kind, Refused string }
-
-// Attempt is a failed write of a child. Before is nil if the write would have created the child.
-type Attempt struct {
-	Kind   string
-	Before client.Object
-	Err    error
-}
-
-// Change is one object that a reconcile created or corrected. Before is nil if the object was created.
-type Change struct{ Before, After client.Object }
 
 // Record stores an object if the Echo's status depends on the object.
 func (o *Observation) Record(object client.Object) {
@@ -87,14 +71,6 @@ func (o *Observation) Record(object client.Object) {
 	case *gatewayv1.BackendTLSPolicy:
 		o.BackendTLSPolicy = object
 	}
-}
-
-// MarkUnchanged records that a child needed no change.
-func (o *Observation) MarkUnchanged(kind string, live client.Object) {
-	if o.Unchanged == nil {
-		o.Unchanged = map[string]client.Object{}
-	}
-	o.Unchanged[kind] = live
 }
 
 // routes returns the existing routes of an Echo.

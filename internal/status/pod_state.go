@@ -65,6 +65,12 @@ func PodDiffers(before, after *corev1.Pod) bool {
 	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.Spec.NodeName != after.Spec.NodeName
 }
 
+// HasNewCause reports whether an update of a pod reveals a new reason why the pod is not ready. before is nil if the pod is new.
+func HasNewCause(before, after *corev1.Pod) bool {
+	now := podCause(after)
+	return now != (cause{}) && (before == nil || podCause(before) != now)
+}
+
 // SortPods sorts pods by age, newest first.
 func SortPods(pods []corev1.Pod) {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {

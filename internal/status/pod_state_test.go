@@ -122,3 +122,26 @@ func TestSortPods_newestFirst(t *testing.T) {
 		NewWithT(t).Expect(pods[i].Name).To(Equal(want), "pod %d", i)
 	}
 }
+
+func TestHasNewCause(t *testing.T) {
+	waiting := func(reason string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "echo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}}}}}
+	}
+	for name, c := range map[string]struct {
+		before, after *corev1.Pod
+		want          bool
+	}{
+		"starts":     {nil, waiting("ContainerCreating"), false},
+		"new":        {nil, waiting("ImagePullBackOff"), true},
+		"appears":    {waiting("ContainerCreating"), waiting("ImagePullBackOff"), true},
+		"stays":      {waiting("ImagePullBackOff"), waiting("ImagePullBackOff"), false},
+		"changes":    {waiting("ImagePullBackOff"), waiting("CreateContainerConfigError"), true},
+		"goes away":  {waiting("ImagePullBackOff"), waiting("ContainerCreating"), false},
+		"never came": {waiting("ContainerCreating"), waiting("PodInitializing"), false},
+	} {
+		if got := HasNewCause(c.before, c.after); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -85,17 +85,19 @@ var _ = Describe("a resource quota", func() {
 		Entry("a limit of CPU that is not set", "limits.cpu", "10", "requires limits.cpu of %s"),
 	)
 
-	It("that rejects a companion is named in the status of its Echo, which stays ready, until the quota is gone", func(ctx SpecContext) {
+	It("that rejects a companion is named in an event on the Echo, which stays ready and counts the missing companion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
 		quota := createQuota(ctx, namespace, "count/pods", "1")
 		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // uses up the quota
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
-		const note = "The resource quota none has no room for the Pod web-echo-"
+		const note = "1 companion is missing."
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, namespace, echo.Name)
 			g.Expect(now.Status.Message).To(ContainSubstring(note))
 			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
+			g.Expect(support.EventsOf(ctx, g, k8s, echo)).To(ContainElement(And(HaveField("Reason", "CompanionNotCreated"),
+				HaveField("Note", HavePrefix("The resource quota none has no room for the Pod web-echo-")))))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		eventuallyOne(ctx, k8s, owner)
@@ -104,16 +106,16 @@ var _ = Describe("a resource quota", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("that rejects a companion is no longer named when the pod no longer requests a companion", func(ctx SpecContext) {
+	It("that rejects a companion leaves none missing when the pod no longer requests a companion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
 		createQuota(ctx, namespace, "count/pods", "1")
 		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // uses up the quota
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
 		message := func(g Gomega) string { return echoNow(ctx, g, namespace, echo.Name).Status.Message }
-		Eventually(message).WithContext(ctx).Should(ContainSubstring("(count/pods)"))
+		Eventually(message).WithContext(ctx).Should(ContainSubstring("1 companion is missing."))
 		edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })
-		Eventually(message).WithContext(ctx).ShouldNot(ContainSubstring("(count/pods)"))
+		Eventually(message).WithContext(ctx).ShouldNot(ContainSubstring("missing"))
 	})
 
 	It("that has no room for the CronJob of a check is named in the check's status", func(ctx SpecContext) {
@@ -140,7 +142,6 @@ var _ = Describe("a resource quota", func() {
 				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
 			}).WithContext(ctx).Should(Succeed())
 		},
-		Entry("Jobs", "count/jobs.batch", "0", "has no room for the Job of the check (count/jobs.batch)"),
 		Entry("pods", "pods", "0", "has no room for the Pod of the check (pods)"),
 		Entry("pods as objects", "count/pods", "0", "has no room for the Pod of the check (count/pods)"),
 		Entry("CPU", "requests.cpu", "0", "has no room for the Pod of the check (requests.cpu)"),

@@ -70,8 +70,6 @@ func others() []scenario {
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
 		{name: "delete and create", ordered: true, like: "create", steps: []step{create, remove, create}},
 		{name: "orphan", gone: true, ordered: true, steps: []step{create, orphan(echoKey)}},
-		{name: "prune what lost its labels", like: "prune",
-			steps: []step{create, changeSpec(pause(true)), removeLabels(budgetKey), changeSpec(noBudget), changeSpec(pause(false))}},
 		{name: "delete with a child that lost its labels", gone: true,
 			steps: []step{create, changeSpec(pause(true)), removeLabels(budgetKey), changeSpec(noBudget), remove}},
 		{name: "orphan the Deployment and delete", gone: true, ordered: true,

@@ -67,28 +67,29 @@ func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns the problems with the events of a run. No event may be sent twice. No event may be lost unless the process exited.
-// Like a restart, amnesia makes the operator forget which events it has sent and which events it has yet to send.
+// eventProblems returns the problems with the events of a run. No event may be sent twice, unless the operator forgot what it sent: because
+// of amnesia, or because its process started with an outdated cache. No event may be lost, unless the operator did not receive a response.
 func (p plan) eventProblems(o, reference outcome) []string {
-	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
+	forgets, lost, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
-		again = again || f.old > 0
-		ended = ended || f.crashes || f.stops
+		forgets = forgets || f.old > 0
+		lost = lost || f.crashes || f.stops || f.done
 		visible = visible || f.visible || f.foreign != nil
 	}
 	if visible {
 		return nil
 	}
 	var problems []string
-	for _, event := range o.repeated(reference) {
-		if again { // a new process with an outdated cache cannot know which events its predecessor sent
-			break
+	if !forgets {
+		for _, event := range o.repeated(reference) {
+			problems = append(problems, "event sent again: "+event)
 		}
-		problems = append(problems, "event sent again: "+event)
 	}
-	for _, event := range o.lost(reference) {
-		if !ended && (len(p.faults) < 2 || event != "Normal DeleteRequested") { // the deletion may complete before the status can be written
-			problems = append(problems, "event lost: "+event)
+	if !lost {
+		for _, event := range o.lost(reference) {
+			if len(p.faults) < 2 || event != "Normal DeleteRequested" { // the deletion may complete before the status can be written
+				problems = append(problems, "event lost: "+event)
+			}
 		}
 	}
 	return problems

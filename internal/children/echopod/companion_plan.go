@@ -37,23 +37,15 @@ type CompanionPlan struct {
 	Existing *corev1.Pod
 	// Wait is how long to wait before making the next plan if no event arrives earlier. Zero means that only an event requires a new plan.
 	Wait time.Duration
-	// None is true if the pod should not have a companion. It is false if the pod should have a companion that cannot be created or replaced
-	// yet.
-	None bool
 	// EchoMissing is true if the Echo that the owner's label names does not exist.
 	EchoMissing bool
 }
 
 // Plan determines what to do about a pod's companion.
 func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now time.Time) (CompanionPlan, error) {
-	if !wantsCompanion(c.Owner) {
-		return CompanionPlan{Remove: c.others(""), None: true}, nil
-	}
-	if c.Echo == nil {
-		return CompanionPlan{Remove: c.others(""), None: true, EchoMissing: true}, nil
-	}
-	if !c.Echo.DeletionTimestamp.IsZero() {
-		return CompanionPlan{Remove: c.others(""), None: true}, nil
+	wanted := wantsCompanion(c.Owner)
+	if !wanted || c.Echo == nil || !c.Echo.DeletionTimestamp.IsZero() {
+		return CompanionPlan{Remove: c.others(""), EchoMissing: wanted && c.Echo == nil}, nil
 	}
 	desired, err := Companion(c.Owner, c.Echo, config)
 	if err != nil {
@@ -111,16 +103,10 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 	return others
 }
 
-// Name returns the name of the owner's companion, or an empty string if there is no owner.
-func (c *CompanionState) Name() string {
-	if c.Owner == nil {
-		return ""
-	}
-	return companionName(c.Owner.Name, c.Owner.UID)
+// LacksCompanion reports whether the owner runs on a node and requests a companion that does not exist.
+func (c *CompanionState) LacksCompanion() bool {
+	return wantsCompanion(c.Owner) && c.Owner.Spec.NodeName != "" && c.named(companionName(c.Owner.Name, c.Owner.UID)) == nil
 }
-
-// Has reports whether there is a companion with the given name.
-func (c *CompanionState) Has(name string) bool { return c.named(name) != nil }
 
 func (c *CompanionState) named(name string) *corev1.Pod {
 	for i := range c.Companions {

@@ -60,19 +60,19 @@ func TestCompanionPlan(t *testing.T) {
 	}{
 		"asked for":       {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, nil}, early, "create"},
 		"there":           {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with()}, early, ""},
-		"no owner":        {CompanionState{nil, nil, nil, with()}, early, "remove none"},
-		"no owner, going": {CompanionState{nil, nil, nil, with(going)}, early, "none"},
+		"no owner":        {CompanionState{nil, nil, nil, with()}, early, "remove"},
+		"no owner, going": {CompanionState{nil, nil, nil, with(going)}, early, ""},
 		"owner is going": {CompanionState{support.PodWithCompanionLabel(going), support.EchoOfCompanions(), node, with()}, early,
-			"remove none"},
+			"remove"},
 		"owner succeeded": {CompanionState{support.PodWithCompanionLabel(succeeded), support.EchoOfCompanions(), node, with()}, early,
-			"remove none"},
+			"remove"},
 		"owner failed": {CompanionState{support.PodWithCompanionLabel(failed), support.EchoOfCompanions(), node, nil}, early,
-			"none"},
+			""},
 		"owner is not scheduled": {CompanionState{support.PodWithCompanionLabel(unscheduled), support.EchoOfCompanions(), nil, nil}, early,
 			""},
-		"owner is a companion":      {CompanionState{&made, support.EchoOfCompanions(), node, nil}, early, "none"},
-		"no Echo":                   {CompanionState{support.PodWithCompanionLabel(), nil, node, with()}, early, "remove none EchoMissing"},
-		"Echo is going":             {CompanionState{support.PodWithCompanionLabel(), ending, node, with()}, early, "remove none"},
+		"owner is a companion":      {CompanionState{&made, support.EchoOfCompanions(), node, nil}, early, ""},
+		"no Echo":                   {CompanionState{support.PodWithCompanionLabel(), nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":             {CompanionState{support.PodWithCompanionLabel(), ending, node, with()}, early, "remove"},
 		"Echo does not hold yet":    {CompanionState{support.PodWithCompanionLabel(), unready, node, nil}, early, ""},
 		"Echo changed":              {CompanionState{support.PodWithCompanionLabel(), other, node, with()}, early, "remove"},
 		"Echo changed, going":       {CompanionState{support.PodWithCompanionLabel(), other, node, with(going)}, early, ""},
@@ -111,11 +111,28 @@ func describe(plan CompanionPlan) string {
 	if plan.Wait != 0 {
 		words = append(words, "wait", plan.Wait.String())
 	}
-	if plan.None {
-		words = append(words, "none")
-	}
 	if plan.EchoMissing {
 		words = append(words, "EchoMissing")
 	}
 	return strings.Join(words, " ")
+}
+
+func TestLacksCompanion(t *testing.T) {
+	view := CompanionState{Owner: support.PodWithCompanionLabel()}
+	companion, ended := corev1.Pod{}, support.PodWithCompanionLabel()
+	companion.Name = companionName(view.Owner.Name, view.Owner.UID)
+	ended.Status.Phase = corev1.PodSucceeded
+	unscheduled := support.PodWithCompanionLabel()
+	unscheduled.Spec.NodeName = ""
+	for name, c := range map[string]struct {
+		view CompanionState
+		want bool
+	}{
+		"it lacks one":    {view, true},
+		"it has one":      {CompanionState{Owner: view.Owner, Companions: []corev1.Pod{companion}}, false},
+		"it has no node":  {CompanionState{Owner: unscheduled}, false},
+		"it has finished": {CompanionState{Owner: ended}, false},
+	} {
+		NewWithT(t).Expect(c.view.LacksCompanion()).To(Equal(c.want), name)
+	}
 }
