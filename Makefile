@@ -123,7 +123,7 @@ clean: ## Remove all build results. Tools are rebuilt when they are needed.
 
 .PHONY: generate
 generate: ## Generate the API's deep-copy code, its reference in docs/reference/api.md, the gRPC services, the chart's page, and the parts of files that depend on the tables of kinds and groups.
-	@tools/make/tables
+	@go run -trimpath ./tools/tables
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 	@tools=$(call tool,generate); module=module=github.com/echo-operator/echo-operator; \
 	"$$tools/proto-code" echoserver/proto . "$$tools/protoc-gen-go=$$module" "$$tools/protoc-gen-connect-go=$$module,package_suffix=,simple"

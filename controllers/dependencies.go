@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/status"
@@ -45,8 +44,6 @@ type Dependencies struct {
 	TLS children.TLSProfile
 	// Routes is true if the cluster serves OpenShift Routes.
 	Routes bool
-	// Schema compares children with live objects.
-	Schema apply.Schema
 	// Policy determines what the operator allows.
 	Policy policy.Policy
 	// Metrics holds the operator's metrics.

@@ -171,7 +171,7 @@ func (r *Reconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) messa
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
 	writer.Compare = func(child children.Child, live client.Object) (apply.Difference, error) {
-		difference, err := r.Schema.Compare(child, live)
+		difference, err := apply.Compare(child, live)
 		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
 		return difference, err
 	}

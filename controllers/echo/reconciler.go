@@ -14,6 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/tracing"
@@ -121,7 +122,7 @@ func (r *Reconciler) wrote(echo client.ObjectKey, before, after client.Object) {
 }
 
 func (r *Reconciler) childWriter() *controllers.ChildWriter {
-	return &controllers.ChildWriter{Client: r.Client, Live: r.Live, Compare: r.Schema.Compare, Wrote: r.wrote}
+	return &controllers.ChildWriter{Client: r.Client, Live: r.Live, Compare: apply.Compare, Wrote: r.wrote}
 }
 
 func (r *Reconciler) echoWriter() *controllers.EchoWriter {

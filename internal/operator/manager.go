@@ -36,7 +36,6 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/openshift"
@@ -179,13 +178,11 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Images:   options.Images,
 		TLS:      o.offered.tlsOfEchoes(),
 		Routes:   o.offered.routes(),
-		Schema:   apply.NewSchema(o.GetScheme()),
 		Policy:   options.Policy,
 		Metrics:  measured,
 		Traces:   o.traces,
 		Now:      time.Now,
 	}
-	go common.Schema.Prepare() // runs while the caches are being filled
 	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err

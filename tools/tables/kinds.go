@@ -2,11 +2,7 @@ package main
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
@@ -31,24 +27,4 @@ func rightsOn(all []desired.Kind) string {
 		fmt.Fprintf(&markers, "// +kubebuilder:rbac:groups=%q,resources=%s,verbs=get;list;watch;create;patch;delete\n", k.Group, k.Resource().Resource)
 	}
 	return generated + "package controllers\n\n" + markers.String()
-}
-
-// schemaTypes returns the names of Go types in schemas, either of optional kinds or of the kinds that every cluster serves.
-func schemaTypes(optional bool) string {
-	var names strings.Builder
-	for _, k := range desired.Table() {
-		object := k.NewObject()
-		if _, untyped := object.(*unstructured.Unstructured); !untyped && k.Optional == optional {
-			names.WriteString(schemaName(reflect.TypeOf(object).Elem()) + "\n")
-		}
-	}
-	return names.String()
-}
-
-// schemaName returns the name of a Go type in a schema. It reverses the host name in the type's package path.
-func schemaName(of reflect.Type) string {
-	host, path, _ := strings.Cut(of.PkgPath(), "/")
-	parts := strings.Split(host, ".")
-	slices.Reverse(parts)
-	return strings.Join(parts, ".") + "." + strings.ReplaceAll(path, "/", ".") + "." + of.Name()
 }

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
@@ -27,36 +24,12 @@ func TestEdits_filesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestSchemaTypes_areInTheSchemas checks that the schemas contain all children's types. The operator cannot compare a child without its
-// schema.
-func TestSchemaTypes_areInTheSchemas(t *testing.T) {
-	for file, optional := range map[string]bool{"schema.yaml": false, "schema_gateway.yaml": true} {
-		text := read(t, "internal/children/apply/"+file)
-		for name := range strings.Lines(schemaTypes(optional)) {
-			if !strings.Contains(text, "- name: "+name) {
-				t.Errorf("%s lacks %s: run `make generate`", file, strings.TrimSpace(name))
-			}
-		}
-	}
-}
-
 // TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds that an Echo can have.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {
 		if !strings.Contains(text, kind.Kind) {
 			t.Errorf("docs/reference/echo.md does not describe the purpose of a %s", kind.Kind)
-		}
-	}
-}
-
-func TestSchemaName(t *testing.T) {
-	for of, want := range map[reflect.Type]string{
-		reflect.TypeFor[corev1.Service]():      "io.k8s.api.core.v1.Service",
-		reflect.TypeFor[gatewayv1.HTTPRoute](): "io.k8s.sigs.gateway-api.apis.v1.HTTPRoute",
-	} {
-		if got := schemaName(of); got != want {
-			t.Errorf("the name of %s is %s", of, got)
 		}
 	}
 }
@@ -99,12 +72,7 @@ func TestWithChoices(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
-	for _, arguments := range [][]string{nil, {"other"}} {
-		if err := run(arguments); err == nil {
-			t.Errorf("%q is not an error", arguments)
-		}
-	}
+func TestWriteFiles_missingFiles(t *testing.T) {
 	if err := writeFiles(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the files: %v", err)
 	}

@@ -2,38 +2,15 @@ package apply
 
 import (
 	"fmt"
+	"maps"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 )
-
-// desired returns the desired child as a typed value.
-func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
-	value, err := s.of(c).ObjectToTyped(c.Desired)
-	if err != nil {
-		return nil, fmt.Errorf("reading the desired %s: %w", c.Kind, err)
-	}
-	return value, nil
-}
-
-// found returns the live child as a typed value. It allows duplicate list items, because another client may have added them.
-func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
-	content, err := contentOf(c, live)
-	if err != nil {
-		return nil, err
-	}
-	value, err := s.of(c).ObjectToTyped(content, typed.AllowDuplicates)
-	if err != nil {
-		return nil, fmt.Errorf("reading the live %s: %w", c.Kind, err)
-	}
-	return value, nil
-}
 
 // Difference describes how a live child differs from the desired one.
 type Difference struct {
@@ -43,214 +20,247 @@ type Difference struct {
 	// Replace is true if the object must be recreated, because an update would not have the same effect. Examples are changes to the class of
 	// an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
-	// Renamed contains the fields of list items whose key, such as a port number, another client edited. The content of the operator's item is
-	// then under a different key. An apply would add the operator's item again, and the API server may reject the duplicate. Renamed also
-	// includes items that have the name of another desired item.
+	// Renamed contains the list items whose key, such as a port number, another client edited. The content of the operator's item is then
+	// under a different key. An apply would add the operator's item again, and the API server may reject the duplicate. Renamed also includes
+	// items that have the name of another desired item.
 	Renamed *fieldpath.Set
 }
 
-// Compare returns the differences between a live object and a child.
-func (s Schema) Compare(c children.Child, live client.Object) (Difference, error) {
-	want, err := s.desired(c)
+// Compare returns the differences between a live object and a child. The operator's managed fields on the live object say which fields it
+// applied last, which items of lists have keys, and which lists and maps are set as a whole.
+func Compare(c children.Child, live client.Object) (Difference, error) {
+	owned, err := ownedFields(live)
 	if err != nil {
 		return Difference{}, err
 	}
-	have, err := s.found(c, live)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
-		return Difference{}, err
+		return Difference{}, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
-	fields, err := fieldsIn(c, want, have)
-	if err != nil {
-		return Difference{}, err
+	desired := withoutIdentity(c.Desired.Object)
+	if isApplied(owned, desired, content) {
+		return Difference{None: true, Renamed: fieldpath.NewSet()}, nil
 	}
-	if fields.owned, err = ownedFields(live); err != nil {
-		return Difference{}, err
-	}
-	if fields.owned.Equals(fields.desired.Difference(identity())) {
-		if same, err := s.hasValues(c, want, have); err != nil || same {
-			return Difference{None: same, Renamed: fieldpath.NewSet()}, err
-		}
-	}
-	content, _ := have.AsValue().Unstructured().(map[string]any)
-	replace := c.Recreate != nil && c.Recreate(c.Desired.Object, content, fields.owned)
-	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
+	search := renamedItems{owned: owned, found: fieldpath.NewSet()}
+	search.in(nil, desired, content)
+	return Difference{Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned), Renamed: search.found}, nil
 }
 
-// fieldSets holds the sets of fields that Compare needs.
-type fieldSets struct{ desired, there, owned *fieldpath.Set }
-
-func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
-	desired, err := want.ToFieldSet()
-	if err != nil {
-		return fieldSets{}, fmt.Errorf("listing the desired fields of %s: %w", c.Kind, err)
-	}
-	there, err := have.ToFieldSet()
-	if err != nil {
-		return fieldSets{}, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
-	}
-	return fieldSets{desired: desired, there: there}, nil
+// withoutIdentity returns the desired fields without those that identify the object, which no client owns (see
+// apimachinery/pkg/util/managedfields).
+func withoutIdentity(desired map[string]any) map[string]any {
+	desired = maps.Clone(desired)
+	delete(desired, "apiVersion")
+	delete(desired, "kind")
+	metadata, _ := desired["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "name")
+	delete(metadata, "namespace")
+	desired["metadata"] = metadata
+	return desired
 }
 
-// hasValues reports whether each field that the operator sets has the desired value.
-func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool, error) {
-	want, err := s.withoutEmptyLists(c, want)
-	if err != nil {
-		return false, err
-	}
-	difference, err := changes(have, want)
-	return err == nil && difference.IsSame(), err
-}
-
-// changes returns the changes that would result from applying one object to another.
-func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
-	merged, err := have.Merge(want)
-	if err != nil {
-		return nil, fmt.Errorf("merging: %w", err)
-	}
-	difference, err := have.Compare(merged)
-	if err != nil {
-		return nil, fmt.Errorf("comparing: %w", err)
-	}
-	return difference, nil
-}
-
-// contentOf converts an object from its Go type to JSON content, without the status and the managed fields.
-func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured, error) {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", c.Kind, err)
-	}
-	content := &unstructured.Unstructured{Object: object}
-	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // objects that were read into a Go type do not contain their kind
-	content.SetManagedFields(nil)
-	delete(content.Object, "status")
-	return content, nil
-}
-
-// withoutEmptyLists returns the desired object without its empty lists. The API server does not store empty lists, and clients that add
-// items own the lists.
-func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
-	c.Desired = c.Desired.DeepCopy()
-	if !dropEmptyLists(c.Desired.Object) {
-		return want, nil
-	}
-	return s.desired(c)
-}
-
-// dropEmptyLists removes the empty lists from an object, and reports whether it removed any.
-func dropEmptyLists(object map[string]any) bool {
-	dropped := false
-	for key, value := range object {
-		switch value := value.(type) {
-		case map[string]any:
-			dropped = dropEmptyLists(value) || dropped
-		case []any:
-			if len(value) == 0 {
-				delete(object, key)
-				dropped = true
-			}
-		}
-	}
-	return dropped
-}
-
-// renamed returns the fields of list items whose key another client edited. It omits fields that the operator owns, because an apply
-// removes them if they are no longer desired.
-func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
-	renamed := fieldpath.NewSet()
-	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
-	for _, desired := range items(fields.desired) {
-		for _, other := range others {
-			if s.isRenamed(c, have, desired, other) {
-				renamed = renamed.Union(within(fields.there, other))
-			}
-		}
-	}
-	return renamed
-}
-
-// isRenamed reports whether a list item is a desired item with a different key. An item with the desired name counts as renamed unless the
-// item with the desired key also has this name. Any other item counts as renamed if it has the desired content and no item has the desired
-// key.
-func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
-	last := len(other) - 1
-	if !desired[:len(desired)-1].Equals(other[:last]) {
-		return false
-	}
-	c.Desired = c.Desired.DeepCopy()
-	live := have.AsValue().Unstructured()
-	item, theirs := itemAt(c.Desired.Object, desired), itemAt(live, other)
-	if item == nil || theirs == nil {
-		return false
-	}
-	_, named := item["name"].(string)
-	for _, field := range *other[last].Key {
-		named = named && field.Name != "name"
-		item[field.Name] = field.Value.Unstructured()
-	}
-	named = named && item["name"] == theirs["name"]
-	if now := itemAt(live, desired); named || now != nil {
-		return named && now["name"] != item["name"]
-	}
-	want, err := s.desired(c)
-	if err != nil {
-		return false
-	}
-	difference, err := changes(have, want)
-	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
-}
-
-// items returns the paths in a set that lead to list items with keys.
-func items(fields *fieldpath.Set) []fieldpath.Path {
-	var paths []fieldpath.Path
-	fields.Iterate(func(path fieldpath.Path) {
-		if path[len(path)-1].Key != nil {
-			paths = append(paths, path.Copy())
-		}
-	})
-	return paths
-}
-
-// within returns the fields in a set that are at or below a path.
-func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
-	inside := fieldpath.NewSet()
-	fields.Iterate(func(field fieldpath.Path) {
-		if len(field) >= len(path) && field[:len(path)].Equals(path) {
-			inside.Insert(field.Copy())
-		}
-	})
-	return inside
-}
-
-// itemAt returns the map at a path in the JSON content of an object, or nil if there is none.
-func itemAt(object any, path fieldpath.Path) map[string]any {
-	for _, element := range path {
+// isApplied reports whether a set of owned fields consists of exactly the desired fields, and whether each of them has the desired value in
+// the live object.
+func isApplied(owned *fieldpath.Set, desired, live any) bool {
+	applied, reached := true, 0
+	visit := func(element fieldpath.PathElement) {
+		reached++
+		want, wanted := at(desired, element)
+		have, copies := at(live, element)
+		fields, isParent := owned.Children.Get(element)
 		switch {
-		case element.FieldName != nil:
-			fields, _ := object.(map[string]any)
-			object = fields[*element.FieldName]
-		case element.Key != nil:
-			list, _ := object.([]any)
-			object = itemWith(list, *element.Key)
+		case wanted != 1 || copies > 1: // the field is no longer desired, or another client added an item with the same key
+			applied = false
+		case isParent:
+			applied = applied && isApplied(fields, want, have)
 		default:
-			return nil
+			applied = applied && isSame(want, have)
 		}
 	}
-	item, _ := object.(map[string]any)
-	return item
+	owned.Members.Iterate(visit)
+	owned.Children.Iterate(func(element fieldpath.PathElement) {
+		if !owned.Members.Has(element) {
+			visit(element)
+		}
+	})
+	return applied && reached == size(desired)
 }
 
-// itemWith returns the list item with the given key, or nil if there is none.
-func itemWith(list []any, key value.FieldList) any {
-	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		found := fields != nil
-		for _, field := range key {
-			found = found && value.Equals(value.NewValueInterface(fields[field.Name]), field.Value)
+// at returns the part of a JSON value that a path element selects, and how many parts it selects.
+func at(parent any, element fieldpath.PathElement) (part any, count int) {
+	fields, _ := parent.(map[string]any)
+	if element.FieldName != nil {
+		part, found := fields[*element.FieldName]
+		if !found {
+			return nil, 0
 		}
-		if found {
-			return item
+		return part, 1
+	}
+	items, _ := parent.([]any)
+	for _, item := range items {
+		if element.Key != nil && hasKey(item, *element.Key) || element.Value != nil && value.Equals(value.NewValueInterface(item), *element.Value) {
+			part = item
+			count++
 		}
 	}
-	return nil
+	return part, count
+}
+
+// hasKey reports whether a list item has the given key.
+func hasKey(item any, key value.FieldList) bool {
+	fields, isMap := item.(map[string]any)
+	for _, field := range key {
+		if !isMap || !value.Equals(value.NewValueInterface(fields[field.Name]), field.Value) {
+			return false
+		}
+	}
+	return isMap
+}
+
+// size returns the number of fields in a map, or of items in a list.
+func size(parent any) int {
+	switch parent := parent.(type) {
+	case map[string]any:
+		return len(parent)
+	case []any:
+		return len(parent)
+	default:
+		return 0
+	}
+}
+
+// isSame reports whether a value that is set as a whole has the desired value. The API server does not store empty lists, and clients may
+// add fields to an empty map.
+func isSame(desired, live any) bool {
+	if size(desired) == 0 {
+		switch desired.(type) {
+		case []any:
+			return size(live) == 0
+		case map[string]any:
+			_, isMap := live.(map[string]any)
+			return isMap
+		}
+	}
+	return value.Equals(value.NewValueInterface(desired), value.NewValueInterface(live))
+}
+
+// renamedItems searches for list items whose key another client edited. It omits items that the operator owns, because an apply removes them
+// if they are no longer desired.
+type renamedItems struct{ owned, found *fieldpath.Set }
+
+// in searches in the live value at a path.
+func (r renamedItems) in(path fieldpath.Path, desired, live any) {
+	switch desired := desired.(type) {
+	case map[string]any:
+		fields, _ := live.(map[string]any)
+		for name, want := range desired {
+			r.in(append(path.Copy(), fieldpath.PathElement{FieldName: &name}), want, fields[name])
+		}
+	case []any:
+		r.inList(path, desired, live)
+	}
+}
+
+func (r renamedItems) inList(path fieldpath.Path, desired []any, live any) {
+	items, _ := live.([]any)
+	for _, want := range desired {
+		keys := keysOf(path, want)
+		if keys == nil {
+			return // a list that is set as a whole
+		}
+		element := elementOf(keys, want)
+		current, _ := at(live, element)
+		for _, item := range items {
+			other := elementOf(keys, item)
+			path := append(path.Copy(), other)
+			if _, isDesired := at(desired, other); isDesired == 0 && !r.owned.Has(path) && isRenamed(path, keys, want, item, current) {
+				r.found.Insert(path)
+			}
+		}
+		r.in(append(path.Copy(), element), want, current)
+	}
+}
+
+// keysOf returns the names of the fields that identify an item of the list at a path, or nil if the list is set as a whole. It knows the
+// lists that a builder fills. A test compares it with the schema of the API server.
+func keysOf(list fieldpath.Path, item any) []string {
+	fields, _ := item.(map[string]any)
+	name := list[len(list)-1].FieldName
+	if name == nil || fields == nil {
+		return nil
+	}
+	switch *name {
+	case "containers", "env", "imagePullSecrets", "volumes":
+		return []string{"name"}
+	case "ownerReferences":
+		return []string{"uid"}
+	case "ports":
+		if _, inContainer := fields["containerPort"]; inContainer {
+			return []string{"containerPort", "protocol"}
+		}
+		return []string{"port", "protocol"}
+	case "topologySpreadConstraints":
+		return []string{"topologyKey", "whenUnsatisfiable"}
+	case "volumeMounts":
+		return []string{"mountPath"}
+	default:
+		return nil
+	}
+}
+
+// elementOf returns the path element that selects a list item.
+func elementOf(keys []string, item any) fieldpath.PathElement {
+	fields, _ := item.(map[string]any)
+	key := value.FieldList{}
+	for _, name := range keys {
+		key = append(key, value.Field{Name: name, Value: value.NewValueInterface(fields[name])})
+	}
+	key.Sort()
+	return fieldpath.PathElement{Key: &key}
+}
+
+// isRenamed reports whether a live list item is the desired item with a different key. An item with the desired name counts as renamed
+// unless the item with the desired key, which is nil if there is none, also has this name. Any other item counts as renamed if it has the
+// desired content and no item has the desired key.
+func isRenamed(path fieldpath.Path, keys []string, desired, live, current any) bool {
+	want, _ := desired.(map[string]any)
+	have, _ := live.(map[string]any)
+	now, exists := current.(map[string]any)
+	want = maps.Clone(want)
+	for _, key := range keys {
+		want[key] = have[key]
+	}
+	name, named := want["name"].(string)
+	if named = named && keys[0] != "name" && have["name"] == name; named || exists {
+		return named && now["name"] != name
+	}
+	return includes(path, want, have)
+}
+
+// includes reports whether the live value at a path includes the desired value.
+func includes(path fieldpath.Path, desired, live any) bool {
+	switch desired := desired.(type) {
+	case map[string]any:
+		fields, isMap := live.(map[string]any)
+		for name, want := range desired {
+			have, exists := fields[name]
+			isMap = isMap && exists && includes(append(path.Copy(), fieldpath.PathElement{FieldName: &name}), want, have)
+		}
+		return isMap
+	case []any:
+		for _, want := range desired {
+			keys := keysOf(path, want)
+			if keys == nil {
+				return isSame(desired, live)
+			}
+			element := elementOf(keys, want)
+			if have, count := at(live, element); count != 1 || !includes(append(path.Copy(), element), want, have) {
+				return false
+			}
+		}
+		return true
+	default:
+		return isSame(desired, live)
+	}
 }

@@ -68,22 +68,22 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fields, nil
 }
 
-// identity returns the fields that identify an object. No client owns these fields (see apimachinery/pkg/util/managedfields).
-func identity() *fieldpath.Set {
-	return fieldpath.NewSet(
-		fieldpath.MakePathOrDie("apiVersion"),
-		fieldpath.MakePathOrDie("kind"),
-		fieldpath.MakePathOrDie("metadata", "name"),
-		fieldpath.MakePathOrDie("metadata", "namespace"))
-}
-
-// GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given fields. The operator's
-// next apply then removes the given fields that it does not set.
-func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
+// GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given list items. The operator's
+// next apply then removes the given items that it does not set. The object must have been read from the API server, because cached objects
+// lack the fields of other clients.
+func GiveToOperator(live client.Object, items *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
 	if !slices.ContainsFunc(entries, IsOwn) {
 		entries = append(entries, metav1.ManagedFieldsEntry{
 			Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: apiVersion, FieldsType: "FieldsV1"})
+	}
+	given := items
+	for _, entry := range entries {
+		fields, err := fieldsOf(entry)
+		if err != nil {
+			return err
+		}
+		given = given.Union(within(fields, items))
 	}
 	var changed []metav1.ManagedFieldsEntry
 	for _, entry := range entries {
@@ -107,4 +107,17 @@ func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string)
 	}
 	live.SetManagedFields(changed)
 	return nil
+}
+
+// within returns the fields of a set that are in the given list items.
+func within(fields, items *fieldpath.Set) *fieldpath.Set {
+	inside := fieldpath.NewSet()
+	fields.Iterate(func(field fieldpath.Path) {
+		for i := range field {
+			if items.Has(field[:i+1]) {
+				inside.Insert(field.Copy())
+			}
+		}
+	})
+	return inside
 }

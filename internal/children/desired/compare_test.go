@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -143,7 +144,7 @@ func TestCompare_ignoresForeignAdditions(t *testing.T) {
 			c.change(t, s)
 			changed := s.live(t)
 			s.expectMatch(t, child, true)
-			if got, err := testSchema().Compare(child, changed); err != nil || !got.Renamed.Empty() {
+			if got, err := apply.Compare(child, changed); err != nil || !got.Renamed.Empty() {
 				t.Errorf("Compare mistakes %v for the operator's: %v", got.Renamed, err)
 			}
 			s.repair(t, child)
@@ -220,7 +221,7 @@ func TestRecreateIngress(t *testing.T) {
 		"never set":     {class(""), class(""), false},
 		"another kind":  {childOf(t, "Service"), childOf(t, "Service"), false},
 	} {
-		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+		if got, err := apply.Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
@@ -243,7 +244,7 @@ func TestRecreateForClass(t *testing.T) {
 		"no longer a balancer":   {balancer("a.b/c"), service(corev1.ServiceTypeNodePort, ""), false},
 		"a balancer from now on": {service(corev1.ServiceTypeNodePort, ""), balancer("a.b/c"), false},
 	} {
-		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+		if got, err := apply.Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
 // generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that failures are reproducible.
@@ -32,7 +33,7 @@ func TestCompare_matchesAppliedChild(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {
 		for _, c := range compared(g.children(t, g.echo())) {
-			if got, err := testSchema().Compare(c, store(t, c).live(t)); err != nil || !got.None {
+			if got, err := apply.Compare(c, store(t, c).live(t)); err != nil || !got.None {
 				t.Fatalf("a %s does not match the applied object: %v\n%v", c.Kind, err, c.Desired.Object)
 			}
 		}
@@ -60,7 +61,7 @@ func TestCompare_detectsEveryChange(t *testing.T) {
 						continue
 					}
 					spoil(at)
-					if got, err := testSchema().Compare(spoiled, live); err == nil && got.None {
+					if got, err := apply.Compare(spoiled, live); err == nil && got.None {
 						t.Fatalf("a %s still matches although %v is %s", c.Kind, at.key, name)
 					}
 				}

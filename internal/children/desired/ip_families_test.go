@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
 // serviceOf returns the Service of an Echo that sets the given IP family policy and IP families.
@@ -43,7 +44,7 @@ func TestRecreateForFamilies(t *testing.T) {
 		"none at any time":           {serviceOf(t, ""), serviceOf(t, ""), false},
 		"a policy, the families not": {serviceOf(t, ""), serviceOf(t, prefer, six), false},
 	} {
-		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+		if got, err := apply.Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
@@ -57,7 +58,7 @@ func TestRecreateForFamilies_keepsForeignPolicy(t *testing.T) {
 	s.expectMatch(t, serviceOf(t, ""), true)
 	other := serviceOf(t, "")
 	other.Desired.SetAnnotations(map[string]string{"a": "b"})
-	if got, err := testSchema().Compare(other, s.live(t)); got.Replace || got.None || err != nil {
+	if got, err := apply.Compare(other, s.live(t)); got.Replace || got.None || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -20,7 +21,7 @@ func (s *stored) repair(t *testing.T, c children.Child) {
 	t.Helper()
 	g := NewWithT(t)
 	live := s.live(t)
-	difference, err := testSchema().Compare(c, live)
+	difference, err := apply.Compare(c, live)
 	g.Expect(err).NotTo(HaveOccurred())
 	if !difference.Renamed.Empty() {
 		g.Expect(apply.GiveToOperator(live, difference.Renamed, c.Desired.GetAPIVersion())).To(Succeed())
@@ -73,7 +74,7 @@ func TestRenamed_includesEditedPortOfSameName(t *testing.T) {
 func TestRenamed_excludesUndesiredItem(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
-	if got, err := testSchema().Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
+	if got, err := apply.Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
 		t.Errorf("got %v, %v", got.Renamed, err)
 	}
 }
@@ -100,6 +101,62 @@ func TestFieldsOf_rejectsInvalidManagedFields(t *testing.T) {
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)
 	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
-	g.Expect(testSchema().Compare(child, live)).Error().To(HaveOccurred(), "Compare hides the error")
+	g.Expect(apply.Compare(child, live)).Error().To(HaveOccurred(), "Compare hides the error")
 	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides the error")
+}
+
+// TestRenamed_knowsTheKeysOfAllLists edits the key of each list item that the operator sets, according to the API server's schema.
+func TestRenamed_knowsTheKeysOfAllLists(t *testing.T) {
+	lists := map[string]bool{}
+	for _, kind := range []string{"Deployment", "Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget"} {
+		child := childOf(t, kind)
+		typed, err := serverTypes().ObjectToTyped(child.Desired)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		fields, err := typed.ToFieldSet()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		fields.Iterate(func(path fieldpath.Path) {
+			last := path[len(path)-1]
+			if last.Key == nil {
+				return
+			}
+			lists[*path[len(path)-2].FieldName] = true
+			s := store(t, child)
+			content := s.fields.Live().DeepCopyObject().(*unstructured.Unstructured)
+			item := itemAt(content.Object, path)
+			for _, key := range (*last.Key)[:1] {
+				if text, isText := item[key.Name].(string); isText {
+					item[key.Name] = text + "-edited"
+				} else {
+					item[key.Name] = int64(99)
+				}
+			}
+			NewWithT(t).Expect(s.fields.Update(content, "editor")).To(Succeed())
+			difference, err := apply.Compare(child, s.live(t))
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(difference.Renamed.Size()).To(Equal(1), "%s %s", kind, path)
+		})
+	}
+	NewWithT(t).Expect(lists).To(HaveLen(8))
+}
+
+// itemAt returns the list item at a path.
+func itemAt(object any, path fieldpath.Path) map[string]any {
+	for _, element := range path {
+		switch {
+		case element.FieldName != nil:
+			object = object.(map[string]any)[*element.FieldName]
+		default:
+			for _, item := range object.([]any) {
+				matches := true
+				for _, key := range *element.Key {
+					matches = matches && item.(map[string]any)[key.Name] == key.Value.Unstructured()
+				}
+				if matches {
+					object = item
+					break
+				}
+			}
+		}
+	}
+	return object.(map[string]any)
 }

@@ -28,9 +28,6 @@ type stored struct {
 	fields managedfieldstest.TestFieldManager
 }
 
-// testSchema is parsed only once, because parsing it takes as long as running many tests.
-var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(testScheme()) })
-
 // serverTypes returns all types that the API server knows, including those that the operator does not compare.
 var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(testScheme()) })
 
@@ -85,7 +82,7 @@ func (s *stored) live(t *testing.T) client.Object {
 
 func (s *stored) expectMatch(t *testing.T, c children.Child, want bool) {
 	t.Helper()
-	if got, err := testSchema().Compare(c, s.live(t)); got.None != want || err != nil {
+	if got, err := apply.Compare(c, s.live(t)); got.None != want || err != nil {
 		t.Errorf("Compare = %+v, %v; want %t", got, err, want)
 	}
 }

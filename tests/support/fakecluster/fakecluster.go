@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -26,7 +24,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
@@ -66,14 +63,10 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 		Metrics:  monitoring.New(time.Now),
 		Policy:   policy.Policy{MaxReplicas: 20},
-		Schema:   testSchema(),
 		Now:      func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
 }
-
-// testSchema is read only once, because reading it takes as long as running many tests.
-var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
 // FailOn makes all writes with the given name fail. The name has the form of an entry in Writes.
 func (w *World) FailOn(name string, err error) {
