@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // requiring returns a path that responds with 401 to requests without the given header.
@@ -105,7 +105,7 @@ func TestRun_directHasNoHeaders(t *testing.T) {
 // certificateFiles writes a certificate and its key to files.
 func certificateFiles(t *testing.T) (certificate *x509.Certificate, file, key string) {
 	t.Helper()
-	certificate, private := pathtest.SelfSigned(t, "client.example", time.Now().Add(time.Hour))
+	certificate, private := echotest.SelfSigned(t, "client.example", time.Now().Add(time.Hour))
 	folder := t.TempDir()
 	file, key = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	writePEM(t, file, "CERTIFICATE", certificate.Raw)

@@ -15,9 +15,9 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestRun_strangers examines servers that are not Echoes. Each server must receive only one request.
@@ -149,7 +149,7 @@ func TestRun_hostileServers(t *testing.T) {
 			const deadline, most = 1500 * time.Millisecond, 48 * megabyte
 			stop := watchMemory(t, most)
 			began := time.Now()
-			report := check(t, Options{URL: pathtest.Serve(t, handle), Deadline: deadline})
+			report := check(t, Options{URL: echotest.Serve(t, handle), Deadline: deadline})
 			took := time.Since(began)
 			stop()
 			if took > 10*deadline || report.Bytes > wire.MaxBytes || report.Requests > wire.MaxRequests || report.Problem == "" &&

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestRun_rsaKeyExchange checks that pathcheck can reach a server that supports only RSA key exchange.
@@ -50,7 +50,7 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
 // request to the URL lasts until the deadline.
 func TestRun_silence(t *testing.T) {
-	silent, open := pathtest.Silent(t), serve(t, http.NotFoundHandler())
+	silent, open := echotest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})
 	v, err := pathverdict.Decode(string(report.Verdict()))
 	if want := strings.TrimPrefix(silent, "http://"); err != nil || v.Silent != pathverdict.SilentURL || v.Address != want {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestRun_services examines WebSockets, gRPC, and retries behind proxies.
@@ -170,7 +170,7 @@ func TestRun_tls(t *testing.T) {
 	again.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	both := httptest.NewTLSServer(again)
 	t.Cleanup(both.Close)
-	passing := strings.Replace(pathtest.Serve(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
+	passing := strings.Replace(echotest.Serve(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
 	for name, c := range map[string]struct {
 		url   string
 		ca    []byte
@@ -208,7 +208,7 @@ func pipe(c net.Conn, address string) {
 // writeCertificate writes a certificate for another host, and the certificate's key, to files, and returns the certificate in PEM format.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
-	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))
+	leaf, private := echotest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))
 	key, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestRun_schemeOfHandshake examines the scheme that proxies report for a WebSocket handshake.
@@ -95,7 +95,7 @@ func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := pathtest.Serve(t, func(connection net.Conn) {
+			url := echotest.Serve(t, func(connection net.Conn) {
 				reader := bufio.NewReader(connection)
 				if first, err := reader.Peek(3); err != nil || string(first) != "PRI" {
 					pipe(bufferedConn{connection, reader}, address)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 func newTestBounds() *Bounds {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestHandler_releasesReservedBytes checks that requests over both protocols release all bytes that they reserve.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestNewServer_rejectsHeadersOverEachLimit sends headers at and just above each limit.

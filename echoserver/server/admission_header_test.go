@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // headerCase is a request with a large header.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 func TestHandler_echoesBodiesOfEachSize(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestContent_servesSingleRanges requests ranges of a 100-byte response.

@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestContent requests several kinds of content at once.

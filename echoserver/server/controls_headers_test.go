@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/controls"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestEcho_rejectsSettingForbiddenHeaders tries to set each forbidden header in several spellings, by query parameter and by header. It

@@ -6,7 +6,7 @@ import (
 	"net/textproto"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestRespond_sendsEarlyHintsOnlyUnderFull checks that only the Full policy allows status 103 before the final response.

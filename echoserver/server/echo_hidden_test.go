@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestEcho_hidesIdentityIfDisabled checks that without identity, no response format reveals where the server runs.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestHandler_servesPagesWithPolicies compares the served pages with their source files, and the pages' policies with the response headers.

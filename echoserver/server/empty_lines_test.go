@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestNewServer_skipsEmptyLinesBeforeRequest sends empty lines before a request (RFC 9112, 2.2), both on new and on reused connections.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestResetConnection checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 const (

@@ -14,9 +14,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // These constants repeat unexported constants of the grpc package.

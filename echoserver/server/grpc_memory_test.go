@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestHandler_reservesMemoryForMessages checks how much memory is reserved for a call's messages, and when it is released.

@@ -12,11 +12,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // callCounts counts calls, controls, and rejections.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestHandler_supportsHeadOfEachRoute sends HEAD requests wherever GET is supported. Each response must have the status and media type of

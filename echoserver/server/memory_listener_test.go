@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // serveInMemory serves a handler as the program does, but over in-memory connections.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestSign requests proofs on all routes, with settings that change responses or hide the server's identity.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // fieldBlock returns an encoded header that contains only the given fields.

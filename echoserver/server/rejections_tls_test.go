@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // dialTLS connects to an HTTPS server with HTTP/2.

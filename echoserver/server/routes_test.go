@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 func TestRouteOf(t *testing.T) {

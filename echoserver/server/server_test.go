@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestNewServer_enforcesTimeouts stops sending at different points, and measures when the server closes the connection.

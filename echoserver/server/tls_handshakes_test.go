@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // maxHandshakes repeats the limit in the tlsserver package.

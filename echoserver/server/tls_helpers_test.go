@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // secured is a test server that serves HTTPS.

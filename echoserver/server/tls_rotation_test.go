@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestCertificates_rotatesUnderLoad sends requests on new and persistent connections while the certificate is rotated.

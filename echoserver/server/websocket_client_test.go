@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // These constants are bits and values in a frame header (RFC 6455, 5.2).

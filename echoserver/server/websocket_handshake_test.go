@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestHandshake changes one header of a valid handshake at a time. The key and the response to it are from RFC 6455, 1.3.

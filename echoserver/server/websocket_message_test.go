@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // limitMessages limits the memory for messages to the given number of bytes.

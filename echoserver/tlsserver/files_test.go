@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestSettings_pair checks the errors for files that cannot be used.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestParse checks that Parse returns all certificates in a file, or explains why it cannot.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 func TestDecideRetries(t *testing.T) {
@@ -83,7 +83,7 @@ func TestDecideOutlierDetection(t *testing.T) {
 
 func TestDecideTrust(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	leaf, _ := pathtest.SelfSigned(t, "a.example", now.Add(49*time.Hour))
+	leaf, _ := echotest.SelfSigned(t, "a.example", now.Add(49*time.Hour))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(leaf)
 	for name, c := range map[string]struct {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // The test resolver sends no response for nameSilent, NXDOMAIN for nameUnknown, and SERVFAIL for nameServfail.
@@ -21,9 +21,9 @@ const (
 
 func TestSilenceOf(t *testing.T) {
 	asked := make(chan bool, 100)
-	dropped, refused := pathtest.Silent(t), pathtest.Refusing(t)
-	open := pathtest.Serve(t, func(net.Conn) {})
-	service := pathtest.Serve(t, func(net.Conn) { asked <- true })
+	dropped, refused := echotest.Silent(t), echotest.Refusing(t)
+	open := echotest.Serve(t, func(net.Conn) {})
+	service := echotest.Serve(t, func(net.Conn) { asked <- true })
 	for name, c := range map[string]struct {
 		resolver     string // its address
 		url, service string

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestClient_SendNext_setsDeadline checks that each request on a connection has its own time limit. The server responds to the second
 // request after the time limit for the first one.
 func TestClient_SendNext_setsDeadline(t *testing.T) {
 	const limit = time.Second
-	target, err := ParseTarget(pathtest.Serve(t, func(c net.Conn) {
+	target, err := ParseTarget(echotest.Serve(t, func(c net.Conn) {
 		reader, began := bufio.NewReader(c), time.Now()
 		for wait := range 2 {
 			if _, err := http.ReadRequest(reader); err != nil {

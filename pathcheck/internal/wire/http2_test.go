@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // TestClient_DoHTTP2_sendsOnce sends requests to servers that repeatedly ask for a retry.
@@ -20,7 +20,7 @@ func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
 		"the connection is lost": func(*http2.Framer, uint32) error { return nil },
 	} {
 		var received atomic.Int64
-		target, err := ParseTarget(pathtest.Serve(t, refusing(&received, refuse)), "")
+		target, err := ParseTarget(echotest.Serve(t, refusing(&received, refuse)), "")
 		if err != nil {
 			t.Fatal(err)
 		}

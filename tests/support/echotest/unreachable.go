@@ -1,4 +1,4 @@
-package pathtest
+package echotest
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // queue of pending connections is full.
 func Silent(t *testing.T) string {
 	t.Helper()
-	listener := listen(t)
+	listener := ListenLocally(t)
 	raw, err := listener.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -39,17 +39,7 @@ func Silent(t *testing.T) string {
 // Refusing returns the URL of a server that refuses connections.
 func Refusing(t *testing.T) string {
 	t.Helper()
-	listener := listen(t)
+	listener := ListenLocally(t)
 	_ = listener.Close()
 	return "http://" + listener.Addr().String()
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	return listener
 }
