@@ -55,7 +55,6 @@ type Connection struct {
 
 	// Only the reading goroutine uses the following fields.
 	isHTTP2   bool
-	frames    *rejections.Frames // only in HTTP/2
 	header    rawHeader
 	rejection error // ends the connection
 }
@@ -100,11 +99,10 @@ func Of(r *http.Request) *Connection {
 	return c
 }
 
-// Handle wraps the handler of an http.Server to record when net/http has parsed an HTTP/1 header.
+// Handle wraps the handler of an http.Server to record which HTTP/1 requests it receives.
 func Handle(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := Of(r); c != nil && !c.isHTTP2 {
-			c.inHeader.Store(false)
 			c.handled.Store(true)
 		}
 		handler.ServeHTTP(w, r)

@@ -60,20 +60,6 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// TestConnection_emptyLines sends empty lines while a handler serves the previous request. Meanwhile, net/http reads only one byte.
-func TestConnection_emptyLines(t *testing.T) {
-	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-	for _, pieces := range [][]string{{plain, "\r\n" + plain}, {plain, "\r", "\n" + plain},
-		{plain, "\r\n\r\n", plain}, {plain, "\n", plain, "\n", plain}} {
-		synctest.Test(t, func(t *testing.T) {
-			want := strings.Count(strings.Join(pieces, ""), plain)
-			if got := exchange(t, pieces, true); len(got.handled) != want || got.reported != 0 {
-				t.Errorf("%q: handlers get %q, %d are reported", pieces, got.handled, got.reported)
-			}
-		})
-	}
-}
-
 // requestsIn returns the requests in a string. Any number of empty lines can precede each request.
 func requestsIn(sent string) (found []string) {
 	for rest := bufio.NewReader(strings.NewReader(sent)); ; {

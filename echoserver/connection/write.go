@@ -1,36 +1,40 @@
 package connection
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
-// Write implements net.Conn. Write detects responses that no handler wrote.
+// Write implements net.Conn. If no handler has received the HTTP/1 request, the data is net/http's response to a rejected request. Write
+// replaces it with a response that the client can read before the connection is closed.
 func (c *Connection) Write(p []byte) (int, error) {
-	switch {
-	case c.isHTTP2:
-		c.frames.Observe(p)
-	case !c.handled.Load() && c.header.isRead():
-		return c.replace(p)
+	if c.isHTTP2 || c.handled.Load() || !c.header.isRead() { // before anything is read, a TLS handshake may have failed
+		return c.Conn.Write(p)
 	}
-	return c.Conn.Write(p)
+	if c.rejection == nil { // this is the beginning of the response
+		c.rejection = c.explain(p)
+	}
+	return len(p), nil
 }
 
-// replace replaces net/http's response to a rejected request with a response that explains the rejection.
-func (c *Connection) replace(response []byte) (int, error) {
-	if c.rejection == nil { // this is the beginning of the response
-		line, _, _ := bytes.Cut(response, []byte("\r\n"))
-		header := rejections.Header{Data: c.header.data, EmptyLines: c.header.emptyLines, Known: !c.header.isPartial, Ended: c.header.ended}
-		c.rejection = c.report(header.Explain(string(line)))
+// explain responds to a request that net/http rejected. If the header exceeds a limit, that is the reason.
+func (c *Connection) explain(response []byte) error {
+	if rejected := CheckHeader(c.header.size(), c.bounds.MaxHeaderBytes); rejected != nil {
+		return c.rejectHeader(rejected)
 	}
-	return len(response), nil
+	what := rejections.OfResponse(response)
+	if version := rejections.ProxyVersion(c.header.data); version > 0 && !c.header.isLater {
+		what.Protocol = "PROXY v" + strconv.Itoa(version)
+		what.Reason, what.Detail = rejections.ReasonProxyProtocol, rejections.DetailProxy
+	}
+	return c.report(what)
 }
 
 // report reports a request that does not reach a handler, and sends a response.

@@ -5,32 +5,24 @@ import (
 	"slices"
 )
 
-// These constants are the reasons for rejecting a connection or a request before a handler is called.
+// These constants are the reasons for rejecting a connection or a request before a handler is called. If net/http responds, the reason is
+// the status code.
 const (
-	ReasonProxyProtocol    = "proxy_protocol"    // the connection begins with a PROXY protocol header
-	ReasonTLS              = "tls"               // a TLS handshake on a port without TLS
-	ReasonNoTLS            = "no_tls"            // plain HTTP on the TLS port
-	ReasonHandshake        = "tls_handshake"     // the handshake failed
-	ReasonRequestLine      = "request_line"      // an invalid method, target, or version
-	ReasonHost             = "host"              // no Host, more than one, or an invalid Host
-	ReasonField            = "header_field"      // any other invalid field
-	ReasonContentLength    = "content_length"    // not a number, or several values
-	ReasonTransferEncoding = "transfer_encoding" // not chunked
-	ReasonExpectation      = "expectation"       // not 100-continue
-	ReasonIncomplete       = "incomplete_header" // the header was not received completely
-	ReasonHTTP2Connect     = "http2_connect"     // an invalid CONNECT request, or a WebSocket request (RFC 8441)
-	ReasonHTTP2Stream      = "http2_stream"      // the stream was reset
-	ReasonHTTP2Connection  = "http2_connection"  // the connection was closed because of an error
-	ReasonOther            = "other"             // the cause is not known
-	// reasonHeader is the reason for headers that are too large, which the connection package also rejects.
-	reasonHeader = "header"
+	ReasonProxyProtocol   = "proxy_protocol"    // the connection begins with a PROXY protocol header
+	ReasonTLS             = "tls"               // a TLS handshake on a port without TLS
+	ReasonNoTLS           = "no_tls"            // plain HTTP on the TLS port
+	ReasonHandshake       = "tls_handshake"     // the handshake failed
+	ReasonIncomplete      = "incomplete_header" // the header did not arrive in time
+	ReasonHTTP2Connect    = "http2_connect"     // an invalid CONNECT request, or a WebSocket request (RFC 8441)
+	ReasonHTTP2Stream     = "http2_stream"      // the stream was reset
+	ReasonHTTP2Connection = "http2_connection"  // the connection was closed because of an error
+	statusPrefix          = "status_"
 )
 
-// Reasons returns all exported reasons.
+// Reasons returns all reasons.
 func Reasons() []string {
-	return []string{ReasonProxyProtocol, ReasonTLS, ReasonNoTLS, ReasonHandshake, ReasonRequestLine, ReasonHost, ReasonField,
-		ReasonContentLength, ReasonTransferEncoding, ReasonExpectation, ReasonIncomplete, ReasonHTTP2Connect, ReasonHTTP2Stream,
-		ReasonHTTP2Connection, ReasonOther}
+	return []string{ReasonProxyProtocol, ReasonTLS, ReasonNoTLS, ReasonHandshake, ReasonIncomplete, ReasonHTTP2Connect, ReasonHTTP2Stream,
+		ReasonHTTP2Connection, statusPrefix + "400", statusPrefix + "417", statusPrefix + "501", statusPrefix + "505"}
 }
 
 const (

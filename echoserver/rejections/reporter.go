@@ -3,37 +3,52 @@ package rejections
 import (
 	"log"
 	"log/slog"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// maxDetail limits the length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
-const maxDetail = 256
+const (
+	// linesPerSecond is the maximum number of rejections that the process logs per second. A per-client limit would not protect the log from a
+	// flood from many clients.
+	linesPerSecond = 10
+	// maxDetail limits the length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
+	maxDetail = 256
+)
 
 // Rejection describes a rejected connection or request.
 type Rejection struct {
-	Remote   string // the client's address
+	Remote   string // the client's address; empty if net/http does not report it
 	Protocol string
 	Status   int // the status code of the response, or 0 if there is none
 	Reason   string
 	Detail   string // must not contain data that may be secret
 }
 
+// OfResponse returns the rejection that net/http reports in an HTTP/1 response. Its status lines contain no data from the request.
+func OfResponse(response []byte) Rejection {
+	line, _, _ := strings.Cut(string(response), "\r\n")
+	_, detail, _ := strings.Cut(line, " ")
+	code, _, _ := strings.Cut(detail, " ")
+	status, _ := strconv.Atoi(code) // net/http always writes a number
+	return Rejection{Protocol: "HTTP/1", Status: status, Reason: statusPrefix + code, Detail: detail}
+}
+
 // Reporter counts all rejections, and limits how many it logs per second.
 type Reporter struct {
-	log    *slog.Logger
-	count  func(reason string)
-	lines  limiter
-	causes causes
+	log   *slog.Logger
+	count func(reason string)
+
+	mutex   sync.Mutex
+	second  int64 // the Unix time of the last line
+	logged  int   // the number of lines in that second
+	omitted int   // the number of lines that were omitted since the last line
 }
 
 // NewReporter returns a Reporter that calls count for each rejection.
 func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
-	r := &Reporter{log: log, count: count}
-	r.lines.summarize = func(omitted int) {
-		log.Warn("rejections were not logged", "number", omitted, "linesPerSecond", linesPerSecond)
-	}
-	return r
+	return &Reporter{log: log, count: count}
 }
 
 // Count counts a rejection that is not logged, or that the caller has already logged.
@@ -42,19 +57,56 @@ func (r *Reporter) Count(reason string) { r.count(reason) }
 // Report counts and logs a rejection.
 func (r *Reporter) Report(what Rejection) {
 	r.count(what.Reason)
-	r.write(what)
-}
-
-func (r *Reporter) write(what Rejection) {
-	if !r.lines.allow(time.Now()) {
-		return
+	attributes := []any{"protocol", what.Protocol, "reason", what.Reason, "detail", what.Detail[:min(len(what.Detail), maxDetail)]}
+	if what.Remote != "" {
+		attributes = append(attributes, "remote", what.Remote)
 	}
-	attributes := []any{"remote", what.Remote, "protocol", what.Protocol, "reason", what.Reason, "detail",
-		what.Detail[:min(len(what.Detail), maxDetail)]}
 	if what.Status != 0 {
 		attributes = append(attributes, "status", what.Status)
 	}
-	r.log.Warn("rejected before a handler", attributes...)
+	r.write("rejected before a handler", attributes...)
+}
+
+// write logs a line that clients can trigger, unless there are too many.
+func (r *Reporter) write(text string, attributes ...any) {
+	omitted, ok := r.allow(time.Now())
+	if !ok {
+		return
+	}
+	if omitted > 0 {
+		attributes = append(attributes, "omitted", omitted)
+	}
+	r.log.Warn(text, attributes...)
+}
+
+// allow reports whether a line can be logged now, and how many lines were omitted before it.
+func (r *Reporter) allow(now time.Time) (omitted int, ok bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if second := now.Unix(); second != r.second {
+		r.second, r.logged = second, 0
+	}
+	if r.logged == linesPerSecond {
+		r.omitted++
+		return 0, false
+	}
+	r.logged++
+	omitted, r.omitted = r.omitted, 0
+	return omitted, true
+}
+
+// CountError is the callback for http.HTTP2Config.CountError. It reports errors that reset a stream, except frames that arrive after a
+// stream was closed. ErrorLog reports errors that close a connection.
+func (r *Reporter) CountError(errorType string) {
+	name, ok := strings.CutPrefix(errorType, "stream_")
+	if !ok || strings.HasPrefix(name, "STREAM_CLOSED_") {
+		return
+	}
+	what := Rejection{Protocol: "HTTP/2.0", Reason: ReasonHTTP2Stream, Detail: name}
+	if strings.HasSuffix(name, "_bad_connect") {
+		what.Reason = ReasonHTTP2Connect
+	}
+	r.Report(what)
 }
 
 // ErrorLog returns a logger for http.Server.ErrorLog.
@@ -65,12 +117,15 @@ type errorLog struct{ reporter *Reporter }
 // Write implements io.Writer. HTTP/2 lines count toward the limit for rejections, because clients can trigger them.
 func (l errorLog) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
-	isOfClient := !strings.HasPrefix(text, "http: ") && !strings.HasPrefix(text, "http2: panic ")
+	rejected, isRejection := strings.CutPrefix(text, "http2: server connection error from ")
 	switch {
-	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports the same error with more details
-	case isOfClient && !l.reporter.lines.allow(time.Now()):
-	default:
+	case isRejection:
+		remote, detail, _ := strings.Cut(rejected, ": ")
+		l.reporter.Report(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: ReasonHTTP2Connection, Detail: detail})
+	case strings.HasPrefix(text, "http: "), strings.HasPrefix(text, "http2: panic "):
 		l.reporter.log.Warn(text)
+	default:
+		l.reporter.write(text)
 	}
 	return len(line), nil
 }

@@ -2,10 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,4 +146,19 @@ func TestEcho_describesRequestAsText(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEcho_showsHeaderNamesOfEarlyRequest sends a request while a handler still serves the previous one. Meanwhile, net/http reads one byte.
+func TestEcho_showsHeaderNamesOfEarlyRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		conn := listener.Dial(t)
+		go func() {
+			_, _ = io.WriteString(conn, "GET /?echo.delay=1s HTTP/1.1\r\nHost: a\r\n\r\n")
+			_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nhOST: a\r\nConnection: close\r\n\r\n")
+		}()
+		if got, err := io.ReadAll(conn); err != nil || !strings.Contains(string(got), `"hOST"`) {
+			t.Errorf("the responses are %s, %v", got, err)
+		}
+	})
 }

@@ -108,12 +108,14 @@ func floods() map[string]clientFlood {
 		"incomplete bodies":             {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + echotest.Payload(65535))},
 		"large bodies": {1000,
 			writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + echotest.Payload(4_000_000))},
-		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
-		"unread WebSocket pongs":         {500, writes(manyPings())},
-		"responses that no one reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
-		"idle connections":               {4500, writes("")},
-		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
-		"headers after empty lines":      {500, afterEmptyLines(0, 6, 120<<10)},
+		"incomplete WebSocket messages": {1000, writes(incompleteMessage())},
+		"unread WebSocket pongs":        {500, writes(manyPings())},
+		"responses that no one reads":   {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
+		"idle connections":              {4500, writes("")},
+		"idle connections after use":    {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
+		"headers after empty lines":     {500, afterEmptyLines(0, 4, 120<<10)},
+		"fields after a request": {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n" +
+			manyTinyFields(490))},
 		"rejected requests":              {2000, writes("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n")},
 		"rejected streams":               {200, resets(fieldBlock("X-A", "1"))},
 		"rejected WebSockets":            {200, resets(fieldBlock(":method", "CONNECT", ":protocol", "websocket"))},
@@ -256,4 +258,13 @@ func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 func isClosedEarly(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
 		err != nil && strings.HasSuffix(err.Error(), "server closed idle connection") // net/http does not export this error
+}
+
+// manyTinyFields returns fields of an HTTP/1 header, each of which needs much more memory than its length.
+func manyTinyFields(number int) string {
+	var b strings.Builder
+	for i := range number {
+		_, _ = fmt.Fprintf(&b, "%d:\r\n", i) // writing to a builder never fails
+	}
+	return b.String()
 }
