@@ -32,7 +32,7 @@ func fullResponse(t testing.TB) Response {
 		Request: Request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1,
 			HeaderNames: []string{"a", odd},
 			Trailers:    map[string][]string{"X-Sum": {"1", odd}},
-			Raw:         RawList{{Where: "query", Name: odd, Index: 7, Base64: []byte("\xff"), NameBase64: []byte(odd)}, {Where: "path"}},
+			Raw:         RawList{{Where: "query", Name: odd, Index: 7, Base64: []byte("\xff")}, {Where: "path"}},
 			Body:        &exchange.Body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
 		Client: Client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd},
 			Forwarded: []ForwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}},

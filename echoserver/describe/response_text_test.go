@@ -62,7 +62,7 @@ func TestResponse_text(t *testing.T) {
 			a.Path, a.Host = "/\xe9", "\xff"
 			a.Headers = map[string][]string{"A": {"caf\xe9", "\uFFFD", "\xe2\x82"}}
 			a.Request.Trailers = map[string][]string{"B": {"\xfe\xff"}}
-			a.Request.Query = map[string][]string{"q\n": {"", "\xe9"}, "\xff": {"1"}}
+			a.Request.Query = map[string][]string{"q\n": {"", "\xe9"}, "\xff": {"1", "\xff"}}
 			a.listRaw()
 		},
 			"GET /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\n" + end +
@@ -73,7 +73,7 @@ func TestResponse_text(t *testing.T) {
 				"raw: where=header; name=A; index=2; base64=4oI=\n" +
 				"raw: where=trailer; name=B; index=0; base64=/v8=\n" +
 				"raw: where=query; name=\"q\\n\"; index=1; base64=6Q==\n" +
-				"raw: where=query; name=\uFFFD; index=0; base64=MQ==; nameBase64=/w==\n"},
+				"raw: where=query; name=\uFFFD; index=1; base64=/w==\n"},
 		"a truncated body has its whole size": {func(a *Response) {
 			a.Request.Body = &exchange.Body{Size: 1 << 40, SHA256: "00", Data: "a\nb", Encoding: "utf-8", Truncated: true}
 		},
