@@ -1,43 +1,31 @@
 package wire
 
-import (
-	"strings"
-)
-
-// ParseForwarded returns the parameters of each element in a Forwarded header (RFC 7239, 4). Names are in lower case, and values have no
-// quotes.
-func ParseForwarded(lines []string) []map[string]string {
-	var elements []map[string]string
-	for _, element := range splitUnquoted(strings.Join(lines, ","), ',') {
-		parameters := map[string]string{}
-		for _, parameter := range splitUnquoted(element, ';') {
-			name, value, _ := strings.Cut(parameter, "=")
-			parameters[strings.ToLower(strings.TrimSpace(name))] = strings.Trim(strings.TrimSpace(value), `"`)
-		}
-		elements = append(elements, parameters)
-	}
-	return elements
-}
+import "strings"
 
 // Reported returns the values that proxies report in a header of this request: the elements of a list, which may span several lines, or the
 // values of a Forwarded parameter.
 func (e *Description) Reported(header, parameter string) (values []string) {
-	if header == "Forwarded" {
-		for _, element := range ParseForwarded(e.Values(header)) {
-			if value := element[parameter]; value != "" {
-				values = append(values, value)
-			}
+	for _, element := range splitUnquoted(strings.Join(e.Values(header), ","), ',') {
+		if header == "Forwarded" {
+			element = parameterOf(element, parameter)
 		}
-		return values
-	}
-	for _, line := range e.Values(header) {
-		for part := range strings.SplitSeq(line, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				values = append(values, part)
-			}
+		if element = strings.TrimSpace(element); element != "" {
+			values = append(values, element)
 		}
 	}
 	return values
+}
+
+// parameterOf returns the value, without quotes, of a parameter in an element of a Forwarded header (RFC 7239, 4). It also accepts elements
+// that are not valid, because pathcheck reports what arrives.
+func parameterOf(element, parameter string) string {
+	for _, each := range splitUnquoted(element, ';') {
+		name, value, _ := strings.Cut(each, "=")
+		if strings.EqualFold(strings.TrimSpace(name), parameter) {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return ""
 }
 
 // splitUnquoted splits a string at a separator that is not within quotes.
