@@ -18,6 +18,24 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
+// ensuredChild holds the state of a child before and after a reconcile.
+type ensuredChild struct {
+	child children.Child
+	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.
+	before client.Object
+	absent bool
+	// after is the child as it now exists. It is the object in the before field if nothing differed, and nil if the child was deleted or not
+	// ensured.
+	after client.Object
+	// unserved is true if the cluster no longer serves the child's kind.
+	unserved bool
+}
+
+// object returns the child as it was last seen, or nil if it was never seen.
+func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.before) }
+
+func (c ensuredChild) existed() bool { return c.before != nil }
+
 // converge brings an Echo's children to their desired state, and returns the observed state and the changes.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen, err := r.observe(ctx, echo)
@@ -113,7 +131,8 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 // ensure reads the existing object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
-	err := c.ensure(ctx, writer)
+	var err error
+	c.after, err = writer.Ensure(ctx, c.child, c.before)
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err
 	}
@@ -122,7 +141,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 		return cmp.Or(taken, err)
 	}
 	c.before, c.absent = live, false
-	return c.ensure(ctx, writer)
+	c.after, err = writer.Ensure(ctx, c.child, live)
+	return err
 }
 
 // findDeployment asks the API server for a Deployment that the cache does not hold, so that a failed reconcile does not report an existing
@@ -134,7 +154,7 @@ func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []
 	}
 	live, err := r.ReadLive(ctx, echo, found[i].child)
 	taken := errors.As(err, new(*children.NameConflictError))
-	found[i].found, found[i].absent = live, live == nil && (err == nil || taken)
+	found[i].before, found[i].absent = live, live == nil && (err == nil || taken)
 	if taken {
 		return nil
 	}
@@ -148,4 +168,18 @@ func (r *Reconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
 		return nil
 	}
 	return r.echoWriter().SetFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
+}
+
+// withChildren adds the outcome for each child to an observation, and returns the result.
+func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
+	for i := range found {
+		c := &found[i]
+		seen.Record(c.object())
+		seen.Unwatched = seen.Unwatched || c.existed() && !children.IsManaged(c.before)
+		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
+		if c.unserved {
+			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})
+		}
+	}
+	return seen
 }

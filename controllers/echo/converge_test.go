@@ -7,11 +7,21 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -75,4 +85,98 @@ func TestReconcile_failureIsInStatus(t *testing.T) {
 	got := w.Current(t).Status
 	g.Expect(got.Phase).To(Equal(v1.PhaseWarning))
 	g.Expect(got.Conditions[0].Reason).To(Equal(v1.ReasonApplyFailed.String()))
+}
+
+// firstChild returns the desired Service of an Echo.
+func firstChild(t *testing.T) children.Child {
+	t.Helper()
+	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return all[0]
+}
+
+// applied returns a child as the API server stores it after an apply.
+func applied(t *testing.T, c children.Child) client.Object {
+	t.Helper()
+	g := NewWithT(t)
+	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
+	server := managedfieldstest.NewTestFieldManager(types, c.Desired.GroupVersionKind())
+	g.Expect(server.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
+	object := c.NewObject()
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object)).To(Succeed())
+	return object
+}
+
+func TestEnsure(t *testing.T) {
+	desired := applied(t, firstChild(t))
+	unwanted := firstChild(t)
+	unwanted.Desired = nil
+	for name, c := range map[string]struct {
+		child  children.Child
+		live   client.Object
+		writes []string
+	}{
+		"missing":           {firstChild(t), nil, []string{"apply Service"}},
+		"different":         {firstChild(t), fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"apply Service"}},
+		"as desired":        {firstChild(t), desired, nil},
+		"unwanted":          {unwanted, fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"delete x"}},
+		"unwanted, missing": {unwanted, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var there []client.Object
+			if c.child.Desired == nil && c.live != nil {
+				there = append(there, c.live)
+				c.live.SetResourceVersion("999") // the fake API server's first resource version
+			}
+			w, ensured := fakecluster.New(t, there...), ensuredChild{child: c.child, before: c.live}
+			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensured)).To(Succeed())
+			g.Expect(w.Writes).To(HaveExactElements(c.writes))
+		})
+	}
+}
+
+func TestEnsure_readsLiveOnlyAfterConflict(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "x", errors.New("it exists"))
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	for name, c := range map[string]struct {
+		live   []client.Object
+		answer error
+		writes []string
+		taken  bool
+	}{
+		"of another owner": {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
+		"not in the cache yet": {[]client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, conflict,
+			[]string{"apply Service", "apply Service"}, false},
+		"gone meanwhile": {nil, conflict, []string{"apply Service"}, false},
+		"refused":        {[]client.Object{foreign}, fakecluster.ErrRefused, []string{"apply Service"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fakecluster.NewLate(t, nil, c.live)
+			w.Fail = func(string) error { return c.answer }
+			err := reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensuredChild{child: firstChild(t)})
+			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
+				t.Errorf("got %v", err)
+			}
+			NewWithT(t).Expect(w.Writes).To(HaveExactElements(c.writes))
+		})
+	}
+}
+
+func TestAddFinalizer_writesOnce(t *testing.T) {
+	g := NewWithT(t)
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
+	w := fakecluster.New(t, echo)
+	g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+	for range 2 {
+		g.Expect(reconciler(w).addFinalizer(t.Context(), echo)).To(Succeed())
+	}
+	g.Expect(w.Writes).To(HaveExactElements("patch x"))
+	g.Expect(echo.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
+}
+
+func TestAddFinalizer_rejectsOutdatedEcho(t *testing.T) {
+	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
+	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
 }

@@ -1,3 +1,7 @@
+// Package echo makes a cluster's objects match its Echoes, and writes the status of the Echoes.
+//
+// A reconcile reads everything from the cache before it writes anything. A reconcile of an Echo whose objects already match its spec sends
+// no requests. Events about children are sent when a child is written, and others after the status is written.
 package echo
 
 import (

@@ -1,3 +1,4 @@
+// Package podmonitor makes an Echo's PodMonitor match the Echo's spec.
 package podmonitor
 
 import (

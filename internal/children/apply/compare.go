@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"maps"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +34,7 @@ func Compare(c children.Child, live client.Object) (Difference, error) {
 	if err != nil {
 		return Difference{}, err
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	content, err := contentOf(live)
 	if err != nil {
 		return Difference{}, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
@@ -44,6 +45,15 @@ func Compare(c children.Child, live client.Object) (Difference, error) {
 	search := renamedItems{owned: owned, found: fieldpath.NewSet()}
 	search.in(nil, desired, content)
 	return Difference{Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned), Renamed: search.found}, nil
+}
+
+// contentOf converts an object from its Go type to JSON content, without the managed fields, whose conversion would take most of the time.
+func contentOf(live client.Object) (map[string]any, error) {
+	shallow := reflect.New(reflect.TypeOf(live).Elem())
+	shallow.Elem().Set(reflect.ValueOf(live).Elem())
+	object := shallow.Interface().(client.Object)
+	object.SetManagedFields(nil)
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 }
 
 // withoutIdentity returns the desired fields without those that identify the object, which no client owns (see

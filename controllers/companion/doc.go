@@ -1,2 +1,0 @@
-// Package companion creates an echo server next to each pod whose label requests one.
-package companion

@@ -1,2 +1,0 @@
-// Package podmonitor makes an Echo's PodMonitor match the Echo's spec.
-package podmonitor
