@@ -67,9 +67,14 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 
 func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
-	r := reconciler(fakecluster.New(t))
+	w := fakecluster.New(t)
+	r := reconciler(w)
 	r.expectations.wrote(requestForEcho().NamespacedName, nil, versioned("9"), r.Now())
-	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().NotTo(HaveOccurred())
+	r.Client = (&fakecluster.Fallible{Fails: 1}).Over(w.Server, "cache")
+	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(fakecluster.ErrRefused))
 	_, kept := r.expectations.Get(requestForEcho().NamespacedName)
+	g.Expect(kept).To(BeTrue())
+	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().NotTo(HaveOccurred())
+	_, kept = r.expectations.Get(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeFalse())
 }

@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -164,35 +162,5 @@ func TestRelease_keepsEchoAfterFailedWrite(t *testing.T) {
 		if !errors.Is(err, fakecluster.ErrRefused) || gone(t, w) {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-}
-
-// TestReconcile_keepsHistoryOfUnreadableEcho checks that the history of an Echo is dropped only when the Echo is known to be gone.
-func TestReconcile_keepsHistoryOfUnreadableEcho(t *testing.T) {
-	g := NewWithT(t)
-	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
-	w := fakecluster.New(t, fakecluster.StoredEcho())
-	r := reconciler(w)
-	r.History.AddReconcile(request.NamespacedName, w.Dependencies.Now(), nil)
-	f := &fakecluster.Fallible{Fails: 1}
-	r.Client = f.Over(w.Server, "cache")
-	g.Expect(r.Reconcile(t.Context(), request)).Error().To(MatchError(fakecluster.ErrRefused))
-	g.Expect(r.History.Reconciles()).To(HaveLen(1))
-	g.Expect(r.Reconcile(t.Context(), request)).Error().NotTo(HaveOccurred())
-	g.Expect(r.History.Reconciles()[request.NamespacedName].Error).To(BeEmpty())
-	r.Client = fakecluster.New(t).Server
-	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Reconciles()) != 0 {
-		t.Errorf("the history keeps %v for an Echo that is gone: %+v, %v", r.History.Reconciles(), result, err)
-	}
-}
-
-func TestReconcile_errorIsRemembered(t *testing.T) {
-	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
-	w := fakecluster.New(t, fakecluster.StoredEcho())
-	w.Fail = func(string) error { return fakecluster.ErrRefused }
-	r := reconciler(w)
-	_, err := r.Reconcile(t.Context(), request)
-	if got := r.History.Reconciles()[request.NamespacedName].Error; err == nil || got != err.Error() {
-		t.Errorf("the history keeps %q, not %v", got, err)
 	}
 }

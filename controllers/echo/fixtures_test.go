@@ -5,14 +5,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
 // reconciler returns a reconciler for a fake cluster.
 func reconciler(w *fakecluster.World) *Reconciler {
-	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now), Labeled: w.Labeled()}
+	return &Reconciler{Dependencies: w.Dependencies, Labeled: w.Labeled()}
 }
 
 // failing returns a reconciler whose reconciles of the Echo have failed long enough for the status to report the failure.

@@ -19,7 +19,6 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -27,8 +26,6 @@ import (
 // Reconciler makes a cluster's objects match its Echoes. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
-	// History records each reconcile.
-	History *history.History
 	// Gateways describes the cluster's support for the Gateway API. It may be empty.
 	Gateways gatewayapi.API
 	// Labeled holds the pods that have a companion label.
@@ -45,7 +42,6 @@ type Reconciler struct {
 
 // Reconcile makes an Echo's objects match the Echo's spec.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	began := r.Now()
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
 		return ctrl.Result{}, err
@@ -58,14 +54,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
-	response, err := r.reconcile(ctx, echo)
-	r.History.AddReconcile(request.NamespacedName, began, err)
-	return response, err
+	return r.reconcile(ctx, echo)
 }
 
 // forget drops the state of an Echo that is gone.
 func (r *Reconciler) forget(echo types.NamespacedName) {
-	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
 	r.failures.End(echo, nil)
 	r.expectations.Forget(echo)

@@ -23,8 +23,7 @@ const (
 	metricsPort = "0:8443"
 )
 
-// readEndpoints reads the operator's metrics and diagnostics. A port-forward is required, because the API server's proxy would not forward
-// the token.
+// readEndpoints reads the operator's metrics. A port-forward is required, because the API server's proxy would not forward the token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
 	operators := ofOperator(g.found[pods])
 	if len(operators) == 0 {
@@ -60,24 +59,15 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 	return "", errors.New("a person's token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME")
 }
 
-// endpointFiles returns the file name for each URL path that must-gather reads from the operator.
-func endpointFiles() map[string]string {
-	return map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"}
-}
-
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return g.forward(ctx, pod, func(address string) (failed error) {
-		for path, file := range endpointFiles() {
-			text, err := fetch(ctx, "https://"+address+path, token)
-			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err))
-				continue
-			}
-			g.write(filepath.Join(podFolder(pod), file), g.redactor.text(string(text)))
+	return g.forward(ctx, pod, func(address string) error {
+		text, err := fetch(ctx, "https://"+address+"/metrics", token)
+		if err == nil {
+			g.write(filepath.Join(podFolder(pod), "metrics.txt"), g.redactor.text(string(text)))
 		}
-		return failed
+		return err
 	})
 }
 

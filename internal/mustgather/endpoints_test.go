@@ -56,14 +56,11 @@ func pipe(t *testing.T, stream httpstream.Stream, target string) {
 
 func TestReadEndpoints_usesPortForward(t *testing.T) {
 	operator := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Header.Get("Authorization") != "Bearer of a pod":
+		if r.Header.Get("Authorization") != "Bearer of a pod" || r.URL.Path != "/metrics" {
 			w.WriteHeader(http.StatusUnauthorized)
-		case r.URL.Path == "/metrics":
-			_, _ = io.WriteString(w, `echo_info{text="canary-4711"} 1`)
-		default:
-			w.WriteHeader(http.StatusForbidden)
+			return
 		}
+		_, _ = io.WriteString(w, `echo_info{text="canary-4711"} 1`)
 	}))
 	defer operator.Close()
 	g := fixture(t)
@@ -77,8 +74,10 @@ func TestReadEndpoints_usesPortForward(t *testing.T) {
 	if text := content(t, g.folder, "namespaces/home/pods/manager-x/metrics.txt"); text != `echo_info{text="<redacted>"} 1` {
 		t.Error("the metrics are", text)
 	}
+	g.config.BearerToken = "of another pod"
+	g.readEndpoints(t.Context())
 	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" ||
-		last.Why != "/diagnostics: 403 Forbidden" {
+		last.Why != "401 Unauthorized" {
 		t.Errorf("the missed data is %+v", g.missed)
 	}
 }

@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -36,7 +35,6 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/openshift"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
@@ -97,8 +95,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := operator.addManager(cluster, scheme, options); err != nil {
 		return nil, err
 	}
-	past := history.New(time.Now)
-	if err := operator.addReconcilers(options, past, measured); err != nil {
+	if err := operator.addReconcilers(options, measured); err != nil {
 		return nil, err
 	}
 	if err := measured.Register(options.Metrics, options.Version, operator.Elected()); err != nil {
@@ -113,7 +110,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := operator.addAdditions(options); err != nil {
 		return nil, err
 	}
-	return operator, addStatusAPI(operator.Manager, past, options)
+	return operator, addStatusAPI(operator.Manager, options)
 }
 
 // addManager creates the manager and, for leader election, the lock.
@@ -170,11 +167,11 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, types.AddToScheme(scheme)
 }
 
-func (o *Operator) addReconcilers(options Options, past *history.History, measured *monitoring.Metrics) error {
+func (o *Operator) addReconcilers(options Options, measured *monitoring.Metrics) error {
 	common := controllers.Dependencies{
 		Client:   o.GetClient(),
 		Live:     o.GetAPIReader(),
-		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
+		Recorder: o.GetEventRecorder(eventReporter),
 		Images:   options.Images,
 		TLS:      o.offered.tlsOfEchoes(),
 		Routes:   o.offered.routes(),
@@ -187,7 +184,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	if err != nil {
 		return err
 	}
-	o.Echoes = &echo.Reconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
+	o.Echoes = &echo.Reconciler{Dependencies: common, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
@@ -206,19 +203,11 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 }
 
 // addStatusAPI serves the status API on the metrics endpoint.
-func addStatusAPI(mgr manager.Manager, past *history.History, options Options) error {
-	replica, err := os.Hostname()
-	if err != nil {
-		return err
-	}
+func addStatusAPI(mgr manager.Manager, options Options) error {
 	api := &statusapi.Server{
 		Cached:     mgr.GetClient(),
 		Live:       mgr.GetAPIReader(),
-		History:    past,
-		Metrics:    metrics.Registry,
 		Elected:    mgr.Elected(),
-		Replica:    replica,
-		Version:    options.Version,
 		Namespaces: options.Namespaces,
 	}
 	if options.LeaderElect {

@@ -178,7 +178,7 @@ func TestAccessFilter(t *testing.T) {
 		want       int
 	}{
 		"a path":                          {"good", "/metrics", http.StatusOK},
-		"another path":                    {"good", "/diagnostics", http.StatusForbidden},
+		"another path":                    {"good", "/other", http.StatusForbidden},
 		"the Echoes of a namespace":       {"good", "/echoes?namespace=a", http.StatusOK},
 		"the Echoes of another namespace": {"good", "/echoes?namespace=b", http.StatusForbidden},
 		"a token that is not accepted":    {"bad", "/metrics", http.StatusUnauthorized},
@@ -195,7 +195,7 @@ func TestAccessFilter(t *testing.T) {
 		}
 	}
 	slices.Sort(reviewer.seen)
-	want := []string{"jane get /diagnostics", "jane get /metrics", "jane list echoes in a", "jane list echoes in b"}
+	want := []string{"jane get /metrics", "jane get /other", "jane list echoes in a", "jane list echoes in b"}
 	g.Expect(reviewer.seen).To(HaveExactElements(want))
 }
 

@@ -49,7 +49,7 @@ func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace
 	})
 	list := echoList{Items: make([]echoView, 0, len(echoes))}
 	for i := range echoes {
-		list.Items = append(list.Items, s.view(&echoes[i], pods))
+		list.Items = append(list.Items, viewOf(&echoes[i], pods[client.ObjectKeyFromObject(&echoes[i])]))
 	}
 	writeJSON(out, http.StatusOK, list)
 	return nil
@@ -61,8 +61,8 @@ func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 		writeError(out, http.StatusNotFound, s.notWatched(asked.namespace))
 		return
 	}
-	echo := &v1.Echo{}
-	err := s.Cached.Get(r.Context(), client.ObjectKey{Namespace: asked.namespace, Name: asked.name}, echo)
+	key, echo := client.ObjectKey{Namespace: asked.namespace, Name: asked.name}, &v1.Echo{}
+	err := s.Cached.Get(r.Context(), key, echo)
 	if apierrors.IsNotFound(err) {
 		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", asked.name, asked.namespace))
 		return
@@ -75,12 +75,7 @@ func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 		writeError(out, http.StatusInternalServerError, err.Error())
 		return
 	}
-	writeJSON(out, http.StatusOK, s.view(echo, pods))
-}
-
-func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
-	key := client.ObjectKeyFromObject(echo)
-	return viewOf(echo, pods[key], s.History.Events(key, echo.UID))
+	writeJSON(out, http.StatusOK, viewOf(echo, pods[key]))
 }
 
 // podIndex maps each Echo to its pods.

@@ -11,10 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -24,7 +21,7 @@ import (
 func threeEchoes() *store {
 	s := &store{fail: map[string]error{}}
 	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {
-		echo := support.Echo(key[0], key[1], func(e *v1.Echo) { e.UID = "u" })
+		echo := support.Echo(key[0], key[1])
 		s.echoes = append(s.echoes, *echo)
 		s.pods = append(s.pods, corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: key[0], Name: key[1] + "-1", Labels: children.InstanceLabels(echo),
@@ -115,19 +112,6 @@ func TestGetEcho(t *testing.T) {
 				t.Errorf("got %+v: %s", got, diff)
 			}
 		})
-	}
-}
-
-func TestGetEcho_hidesEventsOfReplacedEcho(t *testing.T) {
-	g := NewWithT(t)
-	s := threeEchoes()
-	server := newServer(true, s)
-	server.History.Recorder(events.NewFakeRecorder(1)).Eventf(&s.echoes[0], nil, corev1.EventTypeNormal, "Ready", "Reconcile", "2 of 2")
-	for uid, want := range map[types.UID]int{"u": 1, "u2": 0} {
-		got := echoView{}
-		s.echoes[0].UID = uid
-		g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/echoes/b/x").Body.Bytes(), &got)).To(Succeed())
-		g.Expect(got.Events).To(HaveLen(want), "the Echo with the UID %s", uid)
 	}
 }
 

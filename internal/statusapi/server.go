@@ -1,16 +1,22 @@
+// Package statusapi serves the status API to clients that the API server authorizes.
+//
+// It uses the HTTPS metrics endpoint, responds from memory, and refers clients to the leader, because only the leader knows the Echoes.
 package statusapi
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/echo-operator/echo-operator/internal/history"
 )
+
+const echoesPath = "/echoes"
 
 // Server serves the status API. All fields are required, unless their comments allow an empty value.
 type Server struct {
@@ -18,18 +24,10 @@ type Server struct {
 	Cached client.Reader
 	// Live reads the lease from the API server.
 	Live client.Reader
-	// History records what this process did for each Echo.
-	History *history.History
-	// Metrics provides the depth of the work queues.
-	Metrics prometheus.Gatherer
 	// Elected is closed when this process becomes the leader.
 	Elected <-chan struct{}
 	// Lease is the key of the leader's lease, or an empty key if leader election is disabled.
 	Lease client.ObjectKey
-	// Replica is the name of this process's pod.
-	Replica string
-	// Version is the version of the operator.
-	Version string
 	// Namespaces are the namespaces that the operator watches, or empty for all namespaces.
 	Namespaces []string
 }
@@ -37,20 +35,62 @@ type Server struct {
 // AddTo adds the status API to a manager's metrics endpoint.
 func (s *Server) AddTo(mgr manager.Manager) error {
 	handler := s.handler()
-	for _, path := range []string{echoesPath, echoesPath + "/", diagnosticsPath} {
-		if err := mgr.AddMetricsServerExtraHandler(path, handler); err != nil {
-			return err
-		}
+	if err := mgr.AddMetricsServerExtraHandler(echoesPath, handler); err != nil {
+		return err
 	}
-	return nil
+	return mgr.AddMetricsServerExtraHandler(echoesPath+"/", handler)
 }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+echoesPath, s.onLeader(s.listEchoes))
 	mux.HandleFunc("GET "+echoesPath+"/{namespace}/{name}", s.onLeader(s.getEcho))
-	mux.HandleFunc("GET "+diagnosticsPath, s.diagnose)
 	return mux
+}
+
+// onLeader calls the handler only on the leader. Other replicas respond with the name of the leader's pod.
+func (s *Server) onLeader(next http.HandlerFunc) http.HandlerFunc {
+	return func(out http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.Elected:
+			next(out, r)
+			return
+		default:
+		}
+		leader, err := s.leader(r.Context())
+		switch {
+		case err != nil:
+			writeError(out, http.StatusServiceUnavailable, "this replica is not the leader, and the leader cannot be determined: "+err.Error())
+		case leader == "":
+			writeError(out, http.StatusServiceUnavailable, "there is no leader at the moment; try again later")
+		default:
+			writeJSON(out, http.StatusServiceUnavailable, map[string]string{
+				"error": "this replica is not the leader; ask pod " + leader, "leader": leader})
+		}
+	}
+}
+
+// leader returns the name of another replica's pod that is the leader, or "" if there is no leader.
+func (s *Server) leader(ctx context.Context) (string, error) {
+	if s.Lease.Name == "" { // leader election is disabled, and this replica is still starting
+		return "", nil
+	}
+	lease := &coordinationv1.Lease{}
+	if err := s.Live.Get(ctx, s.Lease, lease); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading the lease: %w", err)
+	}
+	if lease.Spec.HolderIdentity == nil {
+		return "", nil
+	}
+	return podOf(*lease.Spec.HolderIdentity), nil
+}
+
+// podOf returns the name of the lease holder's pod, which is the holder identity without its unique suffix.
+func podOf(holder string) string {
+	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
+		return holder[:i]
+	}
+	return holder
 }
 
 func (s *Server) watches(namespace string) bool {

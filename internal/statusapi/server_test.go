@@ -5,22 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/history"
 )
 
 // store is a reader that holds Echoes, pods, and a lease. Its errors depend on the Go type of the object to read.
@@ -87,8 +81,7 @@ func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
 		close(elected)
 	}
 	server := &Server{
-		Cached: s, Live: s, History: history.New(func() time.Time { return time.Unix(1000, 0) }), Metrics: prometheus.NewRegistry(),
-		Elected: elected, Lease: client.ObjectKey{Namespace: "operators", Name: "lease"}, Replica: "manager-1", Version: "v9",
+		Cached: s, Live: s, Elected: elected, Lease: client.ObjectKey{Namespace: "operators", Name: "lease"},
 	}
 	for _, change := range changes {
 		change(server)
@@ -109,8 +102,6 @@ func TestServer_servesOnlyKnownRoutes(t *testing.T) {
 		"to change an Echo":        {http.MethodPut, "/echoes/ns/x", http.StatusMethodNotAllowed},
 		"to delete an Echo":        {http.MethodDelete, "/echoes/ns/x", http.StatusMethodNotAllowed},
 		"to create an Echo":        {http.MethodPost, "/echoes", http.StatusMethodNotAllowed},
-		"diagnostics":              {http.MethodGet, "/diagnostics", http.StatusOK},
-		"to change diagnostics":    {http.MethodPut, "/diagnostics", http.StatusMethodNotAllowed},
 		"a path that is not known": {http.MethodGet, "/echo", http.StatusNotFound},
 	} {
 		NewWithT(t).Expect(request(t, handler, c.method, c.url).Code).To(Equal(c.want), name)
@@ -126,26 +117,59 @@ func TestWriteJSON_indentsAndPreventsCaching(t *testing.T) {
 	}
 }
 
-func TestDiagnose_leader(t *testing.T) {
-	g := NewWithT(t)
-	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
-	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
-	got, want := diagnosis{}, diagnosis{
-		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
-		Echoes: []reconcileView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000,
-			Error: "refused"}},
+func TestOnLeader(t *testing.T) {
+	noElection := func(s *Server) { s.Lease = client.ObjectKey{} }
+	for name, c := range map[string]struct {
+		leads  bool
+		store  store
+		change func(*Server)
+		status int
+		want   map[string]string // in the body
+	}{
+		"the leader":                          {leads: true, status: http.StatusOK},
+		"the leader, without a lease":         {leads: true, change: noElection, status: http.StatusOK},
+		"the leader, whatever the lease says": {leads: true, store: store{holder: "manager-0_uuid"}, status: http.StatusOK},
+		"another replica": {store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "this replica is not the leader; ask pod manager-0", "leader": "manager-0"}},
+		"no lease yet": {status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that was released": {store: store{holder: "_"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"about to start, without an election": {change: noElection, store: store{holder: "manager-0_uuid"},
+			status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that cannot be read": {store: store{fail: map[string]error{"Lease": errors.New("refused")}},
+			status: http.StatusServiceUnavailable,
+			want:   map[string]string{"error": "this replica is not the leader, and the leader cannot be determined: reading the lease: refused"}},
+		"the leader, the lease cannot be read": {leads: true, store: store{fail: map[string]error{"Lease": errors.New("refused")}},
+			status: http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			server := newServer(c.leads, &c.store)
+			if c.change != nil {
+				c.change(server)
+			}
+			c.store.echoes = threeEchoes().echoes
+			for _, url := range []string{"/echoes", "/echoes/a/x"} {
+				out := request(t, server.handler(), http.MethodGet, url)
+				g.Expect(out.Code).To(Equal(c.status), "%s", url)
+				if c.want == nil {
+					continue
+				}
+				got := map[string]string{}
+				g.Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
+				g.Expect(got).To(BeComparableTo(c.want), "%s", url)
+			}
+		})
 	}
-	g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got)).To(Succeed())
-	g.Expect(got).To(BeComparableTo(want))
 }
 
-func TestDiagnose_otherReplica(t *testing.T) {
-	server := newServer(false, &store{holder: "manager-0_uuid"})
-	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // when it was the leader
-	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
-	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}}
-	NewWithT(t).Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
-	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(out.Body.String(), `"namespaces": []`) {
-		t.Error(diff, out.Body)
+func TestPodOf(t *testing.T) {
+	for holder, want := range map[string]string{
+		"echo-operator-controller-manager-6d5f-abcde_8a3f0c1e-0b6a-4f4e-9b0a-0e3c5a1d2b3c": "echo-operator-controller-manager-6d5f-abcde",
+		"laptop":    "laptop",
+		"lap_top_1": "lap_top",
+	} {
+		NewWithT(t).Expect(podOf(holder)).To(Equal(want), "%s", holder)
 	}
 }

@@ -12,12 +12,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// These are the paths of the status API.
-const (
-	echoesPath      = "/echoes"
-	diagnosticsPath = "/diagnostics"
-)
-
 // target selects the Echoes of a request: one Echo, all Echoes in a namespace if there is no name, or all Echoes if there is no namespace.
 type target struct{ namespace, name string }
 

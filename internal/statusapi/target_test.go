@@ -33,8 +33,8 @@ func TestAttributes(t *testing.T) {
 		"one, with a hidden slash": {http.MethodGet, "/echoes/a%2Fb/x", echoes("get", "a", "b/x")},
 		"another method":           {http.MethodDelete, "/echoes/a/x", echoes("get", "a", "x")}, // the handler rejects this method
 		"metrics":                  {http.MethodGet, "/metrics", path("get", "/metrics")},
-		"diagnostics":              {http.MethodGet, "/diagnostics?namespace=a", path("get", "/diagnostics")},
-		"to change diagnostics":    {http.MethodPut, "/diagnostics", path("put", "/diagnostics")},
+		"metrics of a namespace":   {http.MethodGet, "/metrics?namespace=a", path("get", "/metrics")},
+		"to change metrics":        {http.MethodPut, "/metrics", path("put", "/metrics")},
 		"a similar path":           {http.MethodGet, "/echoes2/a/x", path("get", "/echoes2/a/x")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,18 +5,16 @@ import (
 	"slices"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // echoView is the status API's view of an Echo.
 type echoView struct {
-	Namespace string          `json:"namespace"`
-	Name      string          `json:"name"`
-	Spec      specView        `json:"spec"`
-	Status    v1.EchoStatus   `json:"status"`
-	Nodes     []nodeView      `json:"nodes"`
-	Events    []history.Event `json:"events"`
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Spec      specView      `json:"spec"`
+	Status    v1.EchoStatus `json:"status"`
+	Nodes     []nodeView    `json:"nodes"`
 }
 
 // specView is a summary of a spec. It omits fields that may be secret: the values of variables and headers, the arguments, and the body.
@@ -50,11 +48,9 @@ type podView struct {
 	Companion bool   `json:"companion,omitempty"`
 }
 
-func viewOf(echo *v1.Echo, pods []status.PodSummary, events []history.Event) echoView {
+func viewOf(echo *v1.Echo, pods []status.PodSummary) echoView {
 	return echoView{
-		Namespace: echo.Namespace, Name: echo.Name,
-		Spec: specViewOf(&echo.Spec), Status: echo.Status, Nodes: byNode(pods), Events: append([]history.Event{}, events...),
-	}
+		Namespace: echo.Namespace, Name: echo.Name, Spec: specViewOf(&echo.Spec), Status: echo.Status, Nodes: byNode(pods)}
 }
 
 func specViewOf(spec *v1.EchoSpec) specView {

@@ -3,13 +3,11 @@ package statusapi
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -26,14 +24,14 @@ func TestViewOf_omitsSecrets(t *testing.T) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "x.example.com", Annotations: map[string]string{"auth": "hush"}}
 		e.Spec.PodAnnotations = map[string]string{"a": "hush"}
 	})
-	view := viewOf(echo, nil, nil)
+	view := viewOf(echo, nil)
 	text, err := json.Marshal(view)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).NotTo(ContainSubstring("hush"))
 	want := specView{Replicas: 2, Port: 8080, Env: []string{"TOKEN", "OTHER"}, Service: "ClusterIP", Ingress: "x.example.com",
 		Response: &responseView{StatusCode: 503, DelayMilliseconds: 20, Headers: []string{"X-Key"}, BodyLength: 4}}
 	g.Expect(view.Spec).To(BeComparableTo(want))
-	g.Expect(string(text)).To(ContainSubstring(`"nodes":[],"events":[]`), "an empty list is missing")
+	g.Expect(string(text)).To(ContainSubstring(`"nodes":[]`), "an empty list is missing")
 }
 
 func TestSpecViewOf_omitsDisabledIngress(t *testing.T) {
@@ -45,16 +43,12 @@ func TestSpecViewOf_omitsDisabledIngress(t *testing.T) {
 }
 
 func TestViewOf_groupsPodsByNode(t *testing.T) {
-	g := NewWithT(t)
 	pods := []status.PodSummary{{Name: "c", Node: "n2", State: "Ready"}, {Name: "b", Node: "n1", State: "Failed"},
 		{Name: "a", State: "Pending"}, {Name: "a-echo", Node: "n1", State: "Ready", Companion: true}}
-	events := []history.Event{{Time: time.Unix(1, 0), Reason: "Ready"}}
-	view := viewOf(support.Echo("ns", "x"), pods, events)
 	want := []nodeView{
 		{Pods: []podView{{"a", "Pending", false}}},
 		{Name: "n1", Pods: []podView{{"a-echo", "Ready", true}, {"b", "Failed", false}}},
 		{Name: "n2", Pods: []podView{{"c", "Ready", false}}},
 	}
-	g.Expect(view.Nodes).To(BeComparableTo(want))
-	g.Expect(view.Events).To(BeComparableTo(events))
+	NewWithT(t).Expect(viewOf(support.Echo("ns", "x"), pods).Nodes).To(BeComparableTo(want))
 }

@@ -59,7 +59,6 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 			HaveKeyWithValue("namespaces/"+namespace+"/apps/replicasets.yaml", ContainSubstring("name: gathered-")),
 			HaveKeyWithValue("namespaces/"+namespace+"/discovery.k8s.io/endpointslices.yaml", ContainSubstring("name: gathered-")),
 			HaveKeyWithValue(operator+"metrics.txt", ContainSubstring("controller_runtime_reconcile_total")),
-			HaveKeyWithValue(operator+"diagnostics.json", ContainSubstring(`"gathered"`)),
 			HaveKeyWithValue(operator+"manager/manager/logs/current.log", ContainSubstring("Starting workers"))))
 		servers := pods(ctx, Default, echo)
 		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/pods/"+servers[0].Name+"/echo/echo/logs/current.log",

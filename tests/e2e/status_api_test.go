@@ -29,17 +29,9 @@ var _ = Describe("the status API", func() {
 		eventuallyMay(ctx, "list", "echoes", "-n", "default")
 		said := support.Run(ctx, askAt(address, support.Documented(page, "In another terminal")))
 
-		bindings, requests, found := strings.Cut(support.Documented(page, "To read diagnostics"), "curl")
-		Expect(found).To(BeTrue())
-		support.Run(ctx, bindings)
-		eventuallyMay(ctx, "get", "/diagnostics")
-		said += support.Run(ctx, askAt(address, "token=$(kubectl create token echo-viewer -n default)\ncurl"+requests))
-
-		Expect(strings.Count(said, `"name": "test-echo"`)).To(BeNumerically(">=", 3), "in the list, on its own and among the reconciles")
+		Expect(strings.Count(said, `"name": "test-echo"`)).To(Equal(2), "in the list, and on its own")
 		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`), ContainSubstring(`"reason": "Ready"`)))
-		Expect(said).To(And(ContainSubstring(`"leads": true`), ContainSubstring(`"lastReconcile"`)))
-		// The last reconcile of another spec's Echo may have an error.
-		Expect(said).NotTo(MatchRegexp(`(?m)^\{\s*"error"`), "the response to a request")
+		Expect(said).NotTo(ContainSubstring(`"error"`))
 	}, SpecTimeout(10*time.Minute))
 })
 
@@ -47,7 +39,6 @@ var _ = Describe("the status API", func() {
 func removeViewer(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
-	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
 // forwardDocumented runs the documented kubectl port-forward command until the test ends, but uses a free local port. It returns the local
@@ -68,7 +59,7 @@ func askAt(address, commands string) string {
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until a newly granted permission takes effect, because the operator would cache a denial for ten seconds.
+// eventuallyMay waits until a newly granted permission takes effect.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)

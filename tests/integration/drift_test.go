@@ -197,7 +197,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
 	expectQuietReconcile := func(g Gomega) {
-		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History,
+		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies,
 			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
 		reconciler.Client = client.WithFieldValidation(refusing, "Strict")
 		reconciler.Live = reconciler.Client

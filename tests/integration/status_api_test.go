@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -72,12 +71,11 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		allow(ctx, "reader", "",
 			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
-		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // wait until the endpoint listens
 	}, NodeTimeout(specTimeout))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
-		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/metrics"} {
+		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
 			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense")
 			Expect(status).To(Equal(http.StatusUnauthorized))
@@ -87,7 +85,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			`cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
 		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden,
 			`cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
-		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
+		expect(ctx, "nobody", "/metrics", http.StatusForbidden, `cannot get path \"/metrics\"`)
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 	})
 
@@ -139,7 +137,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 
-	It("shows the spec and the status of an Echo, its pods by node, and its events", func(ctx SpecContext) {
+	It("shows the spec and the status of an Echo, and its pods by node", func(ctx SpecContext) {
 		echo := support.Echo("kube-public", "shown", func(e *v1.Echo) {
 			e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}}
 		})
@@ -152,7 +150,6 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			g.Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
 			g.Expect(shown.Spec.Env).To(Equal([]string{"TOKEN"}))
 			g.Expect(shown.Status.Phase).To(Equal(v1.PhasePending))
-			g.Expect(shown.Events).To(ConsistOf(HaveField("Reason", "Deployed")))
 		}).WithContext(ctx).Should(Succeed())
 
 		pod := &corev1.Pod{
@@ -178,37 +175,6 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("shows the operator's diagnostics", func(ctx SpecContext) {
-		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = new(int32(100)) }))).To(Succeed())
-		Eventually(func(g Gomega) {
-			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")
-			g.Expect(status).To(Equal(http.StatusOK), text)
-			var d apiDiagnosis
-			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
-			g.Expect(d.Version).To(Equal("dev"))
-			g.Expect(d.Leads).To(BeTrue())
-			g.Expect(d.Leader).To(Equal(d.Replica))
-			g.Expect(d.Namespaces).To(Equal([]string{}))
-			g.Expect(d.Queues).To(And(HaveKeyWithValue("echo", 0), HaveKeyWithValue("companion", 0)))
-			g.Expect(d.Echoes).To(ContainElements(HaveField("Name", "greedy"), HaveField("Name", "many-0999")))
-			for _, echo := range d.Echoes {
-				g.Expect(echo.LastReconcile).To(And(Not(BeZero()), BeTemporally("<=", time.Now())))
-				if echo.Name == "greedy" {
-					g.Expect(echo.Error).To(ContainSubstring("spec.replicas is 100"))
-				} else {
-					g.Expect(echo.Error).To(BeEmpty())
-				}
-			}
-		}).WithContext(ctx).Should(Succeed())
-
-		By("omitting a deleted Echo")
-		Expect(admin.Delete(ctx, support.Echo("kube-public", "greedy"))).To(Succeed())
-		Eventually(func(g Gomega) {
-			_, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")
-			g.Expect(text).NotTo(ContainSubstring("greedy"))
-		}).WithContext(ctx).Should(Succeed())
-	})
-
 	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
 		other := reserveAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
@@ -226,12 +192,6 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}
 		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
-
-		By("serving the replica's own diagnostics")
-		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"))
-		Expect(status).To(Equal(http.StatusOK), text)
-		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`),
-			Not(ContainSubstring("lastReconcile"))))
 	})
 })
 
@@ -245,20 +205,9 @@ type (
 			Name string
 			Pods []apiPod
 		}
-		Events []struct{ Reason string }
 	}
 	apiPod struct {
 		Name, State string
 		Companion   bool
-	}
-	apiDiagnosis struct {
-		Version, Replica, Leader string
-		Leads                    bool
-		Namespaces               []string
-		Queues                   map[string]int
-		Echoes                   []struct {
-			Name, Error   string
-			LastReconcile time.Time
-		}
 	}
 )

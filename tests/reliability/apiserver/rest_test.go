@@ -132,7 +132,7 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 // Echo's status reports that the API server rejects the write.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
-	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways,
+	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, Gateways: p.Echoes.Gateways,
 		Labeled: p.Echoes.Labeled}
 	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
 	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
