@@ -23,7 +23,7 @@ func TestOperationOf(t *testing.T) {
 		"PATCH /apis/example.com/v1/namespaces/shop/echoes/a/status?force=true":     "patch echoes/status",
 		"PATCH /apis/apps/v1/namespaces/shop/deployments/a?fieldManager=e":          "patch deployments",
 		"POST /apis/events.k8s.io/v1/namespaces/shop/events":                        "create events",
-		"POST /apis/authorization.k8s.io/v1/subjectaccessreviews":                   "create subjectaccessreviews",
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":               "create selfsubjectaccessreviews",
 		"PUT /apis/coordination.k8s.io/v1/namespaces/echo-operator-system/leases/x": "update leases",
 		"DELETE /api/v1/namespaces/shop/pods/a":                                     "delete pods",
 		"DELETE /api/v1/namespaces/shop/pods":                                       "deletecollection pods",

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -92,7 +93,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := operator.discover(ctx, cluster, options); err != nil {
 		return nil, err
 	}
-	if err := operator.addManager(cluster, scheme, options); err != nil {
+	if err := operator.addManager(cluster, scheme, options, measured.Requests.Wrap); err != nil {
 		return nil, err
 	}
 	if err := operator.addReconcilers(options, measured); err != nil {
@@ -113,15 +114,15 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	return operator, addStatusAPI(operator.Manager, options)
 }
 
-// addManager creates the manager and, for leader election, the lock.
-func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options) error {
+// addManager creates the manager and, for leader election, the lock. The status API sends its requests to the API server through count.
+func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options, count transport.WrapperFunc) error {
 	var err error
 	if options.LeaderElect {
 		if o.lock, err = newLock(cluster, leaseNamespace(options)); err != nil {
 			return err
 		}
 	}
-	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options)); err != nil {
+	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options, count)); err != nil {
 		return fmt.Errorf("setting up: %w", err)
 	}
 	o.synced = make(caches.Synced)
@@ -225,14 +226,14 @@ func leaseNamespace(options Options) string {
 	return string(own)
 }
 
-func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
+func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count transport.WrapperFunc) ctrl.Options {
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   caches.Options(options.Namespaces, o.offered.watched(), o.supervisor.apis.Miss),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
-		Metrics:                 metricsOptions(options, o.offered.tls),
+		Metrics:                 metricsOptions(options, o.offered.tls, count),
 	}
 	// LeaderElectionReleaseOnCancel is not set: after a failed renewal, client-go would release the lease while the reconcilers still run.
 	if o.lock != nil {
@@ -242,12 +243,12 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 }
 
 // metricsOptions returns the settings of the endpoint for metrics and the status API.
-func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver.Options {
+func metricsOptions(options Options, profile openshift.TLSProfile, count transport.WrapperFunc) metricsserver.Options {
 	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
 	return metricsserver.Options{
 		BindAddress:    options.MetricsAddress,
 		SecureServing:  true,
-		FilterProvider: statusapi.AccessFilter,
+		FilterProvider: statusapi.AccessFilter(count),
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
 			c.NextProtos = []string{"http/1.1"}

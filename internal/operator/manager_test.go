@@ -38,7 +38,7 @@ func TestManagerOptions(t *testing.T) {
 		image)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	elected := &Operator{lock: &resourcelock.LeaseLock{}}
-	got := elected.managerOptions(scheme, given)
+	got := elected.managerOptions(scheme, given, nil)
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
 		t.Errorf("the manager serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
@@ -56,13 +56,13 @@ func TestManagerOptions(t *testing.T) {
 	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
 		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
 	}
-	if off, err := parse("", image); err != nil || (&Operator{}).managerOptions(scheme, off).LeaderElection {
+	if off, err := parse("", image); err != nil || (&Operator{}).managerOptions(scheme, off, nil).LeaderElection {
 		t.Errorf("a leader is elected by default: %v", err)
 	}
 }
 
 func TestMetricsOptions_authorizesClientsOverHTTP1(t *testing.T) {
-	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}).Metrics
+	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}, nil).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
 		t.Errorf("everyone can read the metrics: %+v", got)
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -24,52 +25,52 @@ type echoList struct {
 
 // listEchoes responds with all Echoes, or with the Echoes in one namespace.
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
-	asked, _ := targetOf(r)
-	if asked.namespace != "" && !s.watches(asked.namespace) {
-		writeError(out, http.StatusNotFound, s.notWatched(asked.namespace))
-		return
+	namespace := questionOf(r).ResourceAttributes.Namespace
+	if namespace != "" {
+		if problems := validation.IsDNS1123Label(namespace); problems != nil {
+			writeError(out, http.StatusBadRequest, fmt.Sprintf("namespace: %q is not a valid namespace name: %s", namespace, problems[0]))
+			return
+		}
+		if !s.watches(namespace) {
+			writeError(out, http.StatusNotFound, s.notWatched(namespace))
+			return
+		}
 	}
 	echoes := &v1.EchoList{}
-	err := s.Cached.List(r.Context(), echoes, client.InNamespace(asked.namespace), client.UnsafeDisableDeepCopy) // read-only
+	err := s.Cached.List(r.Context(), echoes, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) // read-only
+	var pods podIndex
 	if err == nil {
-		err = s.respond(r.Context(), out, asked.namespace, echoes.Items)
+		pods, err = s.pods(r.Context(), namespace)
 	}
 	if err != nil {
 		writeError(out, http.StatusInternalServerError, err.Error())
+		return
 	}
-}
-
-func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace string, echoes []v1.Echo) error {
-	pods, err := s.pods(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(echoes, func(a, b v1.Echo) int {
+	slices.SortFunc(echoes.Items, func(a, b v1.Echo) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	list := echoList{Items: make([]echoView, 0, len(echoes))}
-	for i := range echoes {
-		list.Items = append(list.Items, viewOf(&echoes[i], pods[client.ObjectKeyFromObject(&echoes[i])]))
+	list := echoList{Items: make([]echoView, 0, len(echoes.Items))}
+	for i := range echoes.Items {
+		list.Items = append(list.Items, viewOf(&echoes.Items[i], pods[client.ObjectKeyFromObject(&echoes.Items[i])]))
 	}
 	writeJSON(out, http.StatusOK, list)
-	return nil
 }
 
 func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
-	asked, _ := targetOf(r)
-	if !s.watches(asked.namespace) {
-		writeError(out, http.StatusNotFound, s.notWatched(asked.namespace))
+	asked := questionOf(r).ResourceAttributes
+	key, echo := client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, &v1.Echo{}
+	if !s.watches(key.Namespace) {
+		writeError(out, http.StatusNotFound, s.notWatched(key.Namespace))
 		return
 	}
-	key, echo := client.ObjectKey{Namespace: asked.namespace, Name: asked.name}, &v1.Echo{}
 	err := s.Cached.Get(r.Context(), key, echo)
 	if apierrors.IsNotFound(err) {
-		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", asked.name, asked.namespace))
+		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", key.Name, key.Namespace))
 		return
 	}
 	var pods podIndex
 	if err == nil {
-		pods, err = s.pods(r.Context(), asked.namespace)
+		pods, err = s.pods(r.Context(), key.Namespace)
 	}
 	if err != nil {
 		writeError(out, http.StatusInternalServerError, err.Error())

@@ -85,6 +85,13 @@ func TestListEchoes(t *testing.T) {
 	}
 }
 
+func TestListEchoes_rejectsInvalidNamespace(t *testing.T) {
+	g := NewWithT(t)
+	out := request(t, newServer(true, threeEchoes()).handler(), http.MethodGet, "/echoes?namespace=A")
+	g.Expect(out.Code).To(Equal(http.StatusBadRequest))
+	g.Expect(message(t, out)).To(HavePrefix(`namespace: "A" is not a valid namespace name: `))
+}
+
 func TestGetEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		url     string

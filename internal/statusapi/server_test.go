@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,6 +91,22 @@ func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
 	return server
 }
 
+func request(t *testing.T, handler http.Handler, method, url string) *httptest.ResponseRecorder {
+	t.Helper()
+	out := httptest.NewRecorder()
+	handler.ServeHTTP(out, httptest.NewRequestWithContext(t.Context(), method, url, http.NoBody))
+	return out
+}
+
+func message(t *testing.T, out *httptest.ResponseRecorder) string {
+	t.Helper()
+	body := map[string]string{}
+	if err := json.Unmarshal(out.Body.Bytes(), &body); err != nil {
+		t.Fatalf("%v: %s", err, out.Body)
+	}
+	return body["error"]
+}
+
 func TestServer_servesOnlyKnownRoutes(t *testing.T) {
 	handler := newServer(true, &store{}).handler()
 	for name, c := range map[string]struct {
@@ -114,6 +132,38 @@ func TestWriteJSON_indentsAndPreventsCaching(t *testing.T) {
 	if header.Get("Content-Type") != "application/json" || header.Get("Cache-Control") != "no-store" ||
 		out.Body.String() != "{\n  \"items\": []\n}\n" {
 		t.Errorf("got %v and %q", header, out.Body)
+	}
+}
+
+func TestQuestionOf(t *testing.T) {
+	echoes := func(verb, namespace, name string) authorizationv1.SelfSubjectAccessReviewSpec {
+		return authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: "example.com", Version: "v1", Resource: "echoes", Namespace: namespace, Name: name}}
+	}
+	path := func(verb, path string) authorizationv1.SelfSubjectAccessReviewSpec {
+		return authorizationv1.SelfSubjectAccessReviewSpec{
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: verb, Path: path}}
+	}
+	for name, c := range map[string]struct {
+		method, url string
+		want        authorizationv1.SelfSubjectAccessReviewSpec
+	}{
+		"all":                      {http.MethodGet, "/echoes", echoes("list", "", "")},
+		"all, with a slash":        {http.MethodGet, "/echoes/", echoes("list", "", "")},
+		"of a namespace":           {http.MethodGet, "/echoes?namespace=a", echoes("list", "a", "")},
+		"of two namespaces":        {http.MethodGet, "/echoes?namespace=a&namespace=b", echoes("list", "a", "")},
+		"one":                      {http.MethodGet, "/echoes/a/x", echoes("get", "a", "x")},
+		"one, and a namespace":     {http.MethodGet, "/echoes/a/x?namespace=b", echoes("get", "a", "x")},
+		"one, with a hidden slash": {http.MethodGet, "/echoes/a%2Fb/x", echoes("get", "a", "b/x")},
+		"another method":           {http.MethodDelete, "/echoes/a/x", echoes("get", "a", "x")}, // the handler rejects this method
+		"metrics":                  {http.MethodGet, "/metrics?namespace=a", path("get", "/metrics")},
+		"to change metrics":        {http.MethodPut, "/metrics", path("put", "/metrics")},
+		"a similar path":           {http.MethodGet, "/echoes2/a/x", path("get", "/echoes2/a/x")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := questionOf(httptest.NewRequestWithContext(t.Context(), c.method, c.url, http.NoBody))
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want))
+		})
 	}
 }
 

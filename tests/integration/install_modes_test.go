@@ -51,7 +51,7 @@ var _ = Describe("install modes", Ordered, func() {
 			}
 			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(),
 				"the operator must not read Secrets")
-			By("reviewing the token and the access of a client that may not read the metrics")
+			By("asking about the permission of a client that may not read the metrics")
 			Eventually(func(g Gomega) {
 				g.Expect(statusOf(ctx, g, "https://"+address+"/metrics", tokenOf(ctx, g, admin, "default", "guest"))).To(Equal(http.StatusForbidden))
 			}).WithContext(ctx).Should(Succeed())
@@ -83,9 +83,8 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	for _, namespace := range watched {
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
 	}
-	for _, file := range []string{"rbac/node_reader_role.yaml", "rbac/metrics_auth_role.yaml"} {
-		Expect(controlplane.Grant(ctx, admin, "operator-"+name, "", manifest(file, &rbacv1.ClusterRole{}).Rules)).To(Succeed())
-	}
+	nodes := manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
+	Expect(controlplane.Grant(ctx, admin, "operator-"+name, "", nodes)).To(Succeed())
 	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
 	Expect(controlplane.Grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
 

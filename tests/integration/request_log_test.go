@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// requestLog records the requests that an operator sends, except requests for authentication, authorization, and leader election.
+// requestLog records the requests that an operator sends, except requests for authorization and leader election.
 type requestLog struct {
 	lock sync.Mutex
 	all  []sentRequest
@@ -28,17 +28,26 @@ type sentRequest struct {
 	Status      int
 }
 
-// proxy starts a proxy that records requests and, with an administrator's permissions, forwards them to an API server. It returns the
-// proxy's URL.
+// proxy starts a proxy that records requests and forwards them to an API server, with an administrator's permissions unless they have a
+// token. It returns the proxy's URL.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)
 	Expect(err).NotTo(HaveOccurred())
-	transport, err := rest.TransportFor(to)
+	admin, err := rest.TransportFor(to)
+	Expect(err).NotTo(HaveOccurred())
+	withToken := rest.AnonymousClientConfig(to)
+	withToken.NextProtos = []string{"http/1.1"} // as the operator itself does
+	anonymous, err := rest.TransportFor(withToken)
 	Expect(err).NotTo(HaveOccurred())
 	reverse := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport:     transport,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("Authorization") != "" {
+				return anonymous.RoundTrip(r)
+			}
+			return admin.RoundTrip(r)
+		}),
 		FlushInterval: -1,
 		ErrorLog:      log.New(GinkgoWriter, "", 0),
 		ModifyResponse: func(response *http.Response) error {
@@ -67,8 +76,7 @@ func (l *requestLog) proxy(to *rest.Config) string {
 }
 
 func isForAccess(url *url.URL) bool {
-	return strings.Contains(url.Path, "/tokenreviews") || strings.Contains(url.Path, "/subjectaccessreviews") ||
-		strings.Contains(url.Path, "/leases")
+	return strings.Contains(url.Path, "/selfsubjectaccessreviews") || strings.Contains(url.Path, "/leases")
 }
 
 // data returns the recorded requests.

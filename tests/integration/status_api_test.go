@@ -71,6 +71,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		allow(ctx, "reader", "",
 			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
+		allow(ctx, "scraper", "", manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // wait until the endpoint listens
 	}, NodeTimeout(specTimeout))
 
@@ -79,7 +80,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
 			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense")
 			Expect(status).To(Equal(http.StatusUnauthorized))
-			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
+			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "the token's user cannot `)
 		}
 		expect(ctx, "nobody", "/echoes", http.StatusForbidden,
 			`cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
@@ -175,6 +176,42 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
+	It("serves a known client during a flood of made-up tokens", func(ctx SpecContext) {
+		flooding := reserveAddress() // of an operator without a proxy in front of the API server
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}, "--leader-elect", "--leader-election-namespace=default",
+			"--health-probe-bind-address=0", "--metrics-bind-address="+flooding)
+		scrape := func(token string) int { return statusOf(ctx, Default, "https://"+flooding+"/metrics", token) }
+		known := token(ctx, Default, "scraper")
+		Eventually(func(g Gomega) { // wait until the endpoint listens
+			g.Expect(statusOf(ctx, g, "https://"+flooding+"/metrics", known)).To(Equal(http.StatusOK))
+		}).WithContext(ctx).Should(Succeed())
+		flooded := make(chan map[int]int, 1)
+		go func() {
+			defer GinkgoRecover()
+			statuses := map[int]int{}
+			for i := 0; statuses[http.StatusTooManyRequests] < 100; i++ {
+				statuses[scrape(fmt.Sprintf("made-up-%d", i))]++
+			}
+			flooded <- statuses
+		}()
+		Eventually(func() <-chan map[int]int {
+			Expect(scrape(known)).To(Equal(http.StatusOK), "a scrape during the flood")
+			return flooded
+		}).WithContext(ctx).Should(Receive(And(HaveLen(2), HaveKey(http.StatusUnauthorized))))
+	})
+
+	It("rejects a client whose permission or token was revoked", func(ctx SpecContext) {
+		old := token(ctx, Default, "fired")
+		listed := func() int { return statusOf(ctx, Default, "https://"+address+"/echoes?namespace=default", old) }
+		allow(ctx, "fired", "default",
+			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"list"}})
+		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusOK))
+		Expect(admin.DeleteAllOf(ctx, &rbacv1.RoleBinding{}, client.InNamespace("default"))).To(Succeed())
+		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusForbidden))
+		Expect(admin.Delete(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fired"}})).To(Succeed())
+		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusUnauthorized))
+	})
+
 	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
 		other := reserveAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
@@ -192,6 +229,13 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}
 		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
+	})
+
+	It("serves readers of the metrics in a cluster without the role system:basic-user", func(ctx SpecContext) {
+		Expect(admin.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "system:basic-user"}})).To(Succeed())
+		expect(ctx, "nobody", "/metrics", http.StatusForbidden,
+			`User \"system:serviceaccount:default:nobody\" cannot create resource \"selfsubjectaccessreviews\"`)
+		expect(ctx, "scraper", "/metrics", http.StatusOK, "controller_runtime_reconcile_total")
 	})
 })
 

@@ -168,10 +168,9 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
 		t.Fatalf("the namespaced rules are %+v, want the rules for leader election, for monitoring and for the manager", spec.Permissions)
 	}
-	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"),
-		rules("openshift_role.yaml"))
+	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("node_reader_role.yaml"), rules("openshift_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {
-		t.Fatalf("the rules for the cluster are %+v, want the rules for metrics, nodes, gateways and OpenShift", spec.ClusterPermissions)
+		t.Fatalf("the rules for the cluster are %+v, want the rules for nodes, gateways and OpenShift", spec.ClusterPermissions)
 	}
 	for _, rule := range slices.Concat(spec.Permissions[0].Rules, spec.ClusterPermissions[0].Rules) {
 		granted := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)

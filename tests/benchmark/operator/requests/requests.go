@@ -168,7 +168,7 @@ func parseMetrics(text io.Reader) (Families, error) {
 }
 
 // Sent returns how many requests a process has sent, by method and code, according to its own metrics. POST requests include requests that
-// create events, and TokenReviews and SubjectAccessReviews for clients that read the metrics.
+// create events, and SelfSubjectAccessReviews for clients that read the metrics.
 func Sent(metrics Families) Counts {
 	sent := Counts{}
 	for _, m := range metrics["rest_client_requests_total"].GetMetric() {

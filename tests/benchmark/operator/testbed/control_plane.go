@@ -118,7 +118,7 @@ func (p *ControlPlane) addAccounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	other, err := rulesOf("metrics_auth_role.yaml", "openshift_role.yaml")
+	other, err := rulesOf("openshift_role.yaml")
 	if err != nil {
 		return err
 	}
