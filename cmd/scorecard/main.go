@@ -1,5 +1,5 @@
-// echo-scorecard runs one of the Echo Operator's scorecard tests, which check the operator's bundle or the operator that runs in the
-// cluster. The scorecard runs this program in a pod with the bundle in /bundle, and parses the program's output as the result.
+// echo-scorecard runs one of the Echo Operator's scorecard tests, which check the operator that runs in the cluster. The scorecard runs
+// this program in a pod with the bundle in /bundle, and parses the program's output as the result.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-const usage = "echo-scorecard TEST   # descriptors, examples, permissions, or restricted; the bundle is in /bundle"
+const usage = "echo-scorecard TEST   # examples, permissions, or restricted; the bundle is in /bundle"
 
 func main() {
 	flags := pflag.NewFlagSet("echo-scorecard", pflag.ContinueOnError)

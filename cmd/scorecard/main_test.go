@@ -15,7 +15,7 @@ func TestMain_printsOneResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")
 	}
-	for _, want := range []string{"descriptors", "", "examples permissions"} {
+	for _, want := range []string{"examples", "", "examples permissions"} {
 		arguments := "echo-scorecard " + want
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 		if err != nil {

@@ -4,43 +4,21 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
-
-func TestIsReady(t *testing.T) {
-	for name, c := range map[string]struct {
-		status     metav1.ConditionStatus
-		generation int64
-		want       bool
-	}{
-		"ready":                 {metav1.ConditionTrue, 2, true},
-		"ready before the edit": {metav1.ConditionTrue, 1, false},
-		"not ready":             {metav1.ConditionFalse, 2, false},
-	} {
-		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-		if isReady(echo) || !strings.Contains(state(echo), "no condition") {
-			t.Errorf("without a condition: %s", state(echo))
-		}
-		echo.Status.Conditions = []metav1.Condition{
-			{Type: v1.ConditionReady, Status: c.status, ObservedGeneration: c.generation, Reason: "R", Message: "m"}}
-		if got := isReady(echo); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
-		if got := state(echo); !strings.HasSuffix(got, "of 2, R: m") {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
 
 // TestRemove_continuesAfterErrors checks that remove continues if it cannot delete one of the Echoes or if the test was canceled.
 func TestRemove_continuesAfterErrors(t *testing.T) {
@@ -75,10 +53,6 @@ func TestOperator_returnsItsPods(t *testing.T) {
 		!strings.Contains(err.Error(), "the operator is not installed: no pod") {
 		t.Errorf("no pod: %v", err)
 	}
-	b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-"
-	if _, err := newWorld(t, pod).operator(t.Context(), b); err == nil || !strings.Contains(err.Error(), `Invalid value: "-"`) {
-		t.Errorf("an invalid selector: %v", err)
-	}
 }
 
 // TestRun_returnsRequestErrors checks that a test does not pass if its requests fail, and that it leaves no Echo behind.
@@ -110,11 +84,11 @@ func TestCluster_accessFileIsExact(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 			t.Fatal(err)
 		}
-		for _, permission := range bundle.Listed(role.Rules) {
+		for _, permission := range Listed(role.Rules) {
 			granted[permission.String()] = true
 		}
 	}
-	b := withExamples(t, twoExamples)
+	b := ownBundle(t)
 	w := newWorld(t, operatorPod(b))
 	w.pod = operatorPod(b)
 	for _, test := range []string{"permissions", "restricted"} {
@@ -134,5 +108,145 @@ func TestCluster_accessFileIsExact(t *testing.T) {
 	}
 	if diff := cmp.Diff(requested, granted); diff != "" {
 		t.Errorf("access.yaml (-requested +granted):\n%s", diff)
+	}
+}
+
+func TestExamples(t *testing.T) {
+	const notReady = "is not Ready after 1m30s: it has no status"
+	for name, c := range map[string]struct {
+		spoil func(w *world)
+		want  []string
+		left  bool // whether Echoes still exist at the end
+	}{
+		"all are Ready": {func(*world) {}, nil, false},
+		"none is Ready": {func(w *world) { w.ready = false }, []string{notReady, notReady}, false},
+		"all are refused": {func(w *world) { w.fail["create Echo"] = errInjected },
+			[]string{"example test-echo: injected", "injected"}, false},
+		"they cannot be read": {func(w *world) { w.fail["get Echo"] = errInjected },
+			[]string{"is not Ready", "is not Ready", "injected"}, false},
+		"they cannot be deleted": {func(w *world) { w.fail["delete Echo"] = errInjected }, []string{"injected"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, w := ownBundle(t), newWorld(t)
+				c.spoil(w)
+				problems := w.examples(t.Context(), b)
+				if len(problems) != len(c.want) {
+					t.Fatalf("the problems are %q, want %q", problems, c.want)
+				}
+				for i, want := range c.want {
+					if !strings.Contains(problems[i], want) {
+						t.Errorf("problem %d is %q, want %q", i, problems[i], want)
+					}
+				}
+				if !c.left {
+					w.expectNoEchoes(t)
+				}
+			})
+		})
+	}
+}
+
+// TestExamples_createsWithStrictValidation checks that unknown fields are rejected, and that examples are created in the namespace to which
+// the test may write.
+func TestExamples_createsWithStrictValidation(t *testing.T) {
+	w := newWorld(t)
+	if problems := w.examples(t.Context(), ownBundle(t)); len(problems) > 0 {
+		t.Fatalf("the problems are %q", problems)
+	}
+	if made := w.made[0]; made.GetNamespace() != "echoes" || made.GetGenerateName() != "scorecard-test-echo-" || made.GetName() != "" {
+		t.Errorf("the example became %v", made)
+	}
+	if w.validation != "Strict" {
+		t.Errorf("the field validation is %q", w.validation)
+	}
+}
+
+// TestRestricted checks that the test examines the pods of the operator and of an Echo, and that each reported problem names its pod.
+func TestRestricted(t *testing.T) {
+	const problem = " container manager can write to its root file system"
+	loose := func(pod *corev1.Pod) { pod.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = nil }
+	for name, c := range map[string]struct {
+		operator, served func(*corev1.Pod)
+		want             []string
+	}{
+		"all are restricted":    {func(*corev1.Pod) {}, func(*corev1.Pod) {}, nil},
+		"the operator is not":   {loose, func(*corev1.Pod) {}, []string{"pod operators/echo-operator-1" + problem}},
+		"an echo server is not": {func(*corev1.Pod) {}, loose, []string{"pod echoes/served" + problem}},
+		"none is":               {loose, loose, []string{"pod operators/echo-operator-1" + problem, "pod echoes/served" + problem}},
+	} {
+		b := ownBundle(t)
+		pod, served := operatorPod(b), operatorPod(b)
+		c.operator(pod)
+		c.served(served)
+		w := newWorld(t, pod)
+		w.pod = served
+		problems, err := w.run(t.Context(), "restricted", b)
+		if err != nil || !slices.Equal(problems, c.want) {
+			t.Errorf("%s: the problems are %q, %v, want %q", name, problems, err, c.want)
+		}
+		w.expectNoEchoes(t)
+	}
+}
+
+func TestPodsOfAnEcho(t *testing.T) {
+	w := newWorld(t)
+	if pods, err := w.podsOfAnEcho(t.Context()); err == nil || !strings.Contains(err.Error(), "is Ready and has no pods") {
+		t.Errorf("the pods are %v, %v", pods, err)
+	}
+	w.expectNoEchoes(t)
+	w.fail["get Echo"] = errInjected
+	if pods, err := w.podsOfAnEcho(t.Context()); err == nil || !strings.Contains(err.Error(), "is not Ready") {
+		t.Errorf("the pods are %v, %v", pods, err)
+	}
+	w.expectNoEchoes(t)
+}
+
+// problemsAfter returns the problems with the operator's pod after a change.
+func problemsAfter(t *testing.T, change func(*corev1.Pod, *corev1.Container)) []string {
+	t.Helper()
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := operatorPod(ownBundle(t))
+	change(pod, &pod.Spec.Containers[0])
+	return podProblems(evaluator, pod)
+}
+
+func TestPodProblems(t *testing.T) {
+	for want, loosen := range map[string]func(*corev1.Pod, *corev1.Container){
+		"is not restricted: runAsNonRoot":              func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsNonRoot = nil },
+		"is not restricted: seccompProfile":            func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.SeccompProfile = nil },
+		"is not restricted: unrestricted capabilities": func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.Capabilities = nil },
+		"is not restricted: allowPrivilegeEscalation": func(_ *corev1.Pod, c *corev1.Container) {
+			c.SecurityContext.AllowPrivilegeEscalation = nil
+		},
+		"has a fixed user":                   func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsUser = new(int64(1001)) },
+		"container manager has a fixed user": func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.RunAsUser = new(int64(1001)) },
+		"container manager can write":        func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.ReadOnlyRootFilesystem = new(false) },
+		"container manager requests no cpu":  func(_ *corev1.Pod, c *corev1.Container) { delete(c.Resources.Requests, corev1.ResourceCPU) },
+		"container manager requests no memory": func(_ *corev1.Pod, c *corev1.Container) {
+			c.Resources.Requests[corev1.ResourceMemory] = resource.MustParse("0")
+		},
+		"container helper can write": func(p *corev1.Pod, c *corev1.Container) {
+			helper := c.DeepCopy()
+			helper.Name, helper.SecurityContext.ReadOnlyRootFilesystem = "helper", nil
+			p.Spec.InitContainers = []corev1.Container{*helper}
+		},
+	} {
+		if problems := problemsAfter(t, loosen); len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
+			t.Errorf("the problems are %q, want %q", problems, want)
+		}
+	}
+}
+
+func TestPodProblems_userThatOpenShiftSet(t *testing.T) {
+	problems := problemsAfter(t, func(p *corev1.Pod, c *corev1.Container) {
+		p.Annotations = map[string]string{"openshift.io/scc": "restricted-v2"}
+		p.Spec.SecurityContext.RunAsUser, c.SecurityContext.RunAsUser = new(int64(1000650000)), new(int64(1000650000))
+	})
+	if len(problems) > 0 {
+		t.Errorf("the problems are %q", problems)
 	}
 }

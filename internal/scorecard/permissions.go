@@ -7,19 +7,16 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // permissions tests that the operator has every permission that the bundle lists, and no dangerous permissions. The integration tests show
 // that the operator needs each listed permission.
-func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, error) {
+func (c *cluster) permissions(ctx context.Context, b Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	own := pods[0].Namespace
-	account := b.CSV.Spec.Install.Spec.Permissions[0].ServiceAccountName
+	own, account := pods[0].Namespace, b.Permissions[0].ServiceAccountName
 	var problems []string
 	checks := checksOf(b, own, c.namespace)
 	for _, check := range checks {
@@ -42,24 +39,24 @@ func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, e
 // dangerous.
 type check struct {
 	namespace  string
-	permission bundle.Permission
+	permission Permission
 	isListed   bool
 }
 
 // checksOf returns the permission checks for an operator that runs in one namespace (own) and watches another namespace (other).
-func checksOf(b bundle.Bundle, own, other string) []check {
+func checksOf(b Bundle, own, other string) []check {
 	var all []check
-	for _, p := range bundle.Listed(b.CSV.Spec.Install.Spec.Permissions[0].Rules) {
+	for _, p := range Listed(b.Permissions[0].Rules) {
 		namespace := other
 		if p.Group == "coordination.k8s.io" || p.Group == "monitoring.coreos.com" && p.Resource != "podmonitors" {
 			namespace = own
 		}
 		all = append(all, check{namespace, p, true})
 	}
-	for _, p := range bundle.Listed(b.CSV.Spec.Install.Spec.ClusterPermissions[0].Rules) {
+	for _, p := range Listed(b.ClusterPermissions[0].Rules) {
 		all = append(all, check{"", p, true})
 	}
-	for _, p := range bundle.Listed(dangerous()) {
+	for _, p := range Listed(dangerous()) {
 		all = append(all, check{"", p, false}, check{own, p, false}, check{other, p, false})
 	}
 	return all

@@ -7,23 +7,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
-
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 func TestReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		namespace string
-		asked     bundle.Permission
+		asked     Permission
 		want      authorizationv1.ResourceAttributes
 	}{
-		"in a namespace": {"echoes", bundle.Permission{Group: "apps", Resource: "deployments", Verb: "patch"},
+		"in a namespace": {"echoes", Permission{Group: "apps", Resource: "deployments", Verb: "patch"},
 			authorizationv1.ResourceAttributes{Namespace: "echoes", Group: "apps", Resource: "deployments", Verb: "patch"}},
-		"in all namespaces": {"", bundle.Permission{Resource: "nodes", Verb: "list"},
+		"in all namespaces": {"", Permission{Resource: "nodes", Verb: "list"},
 			authorizationv1.ResourceAttributes{Resource: "nodes", Verb: "list"}},
-		"of a subresource": {"echoes", bundle.Permission{Resource: "pods/exec", Verb: "create"},
+		"of a subresource": {"echoes", Permission{Resource: "pods/exec", Verb: "create"},
 			authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Subresource: "exec", Verb: "create"}},
-		"of one object": {"echoes", bundle.Permission{Resource: "pods", Verb: "get", Name: "x"},
+		"of one object": {"echoes", Permission{Resource: "pods", Verb: "get", Name: "x"},
 			authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Verb: "get", Name: "x"}},
 	} {
 		want := authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:operators:manager", ResourceAttributes: &c.want,
@@ -81,7 +79,7 @@ func TestPermissions(t *testing.T) {
 // the control plane.
 func TestBundle_permitsOnlyOwnLease(t *testing.T) {
 	var leases []string
-	for _, p := range bundle.Listed(ownBundle(t).CSV.Spec.Install.Spec.Permissions[0].Rules) {
+	for _, p := range Listed(ownBundle(t).Permissions[0].Rules) {
 		if p.Group == "coordination.k8s.io" {
 			leases = append(leases, p.String())
 		}
@@ -95,9 +93,9 @@ func TestBundle_permitsOnlyOwnLease(t *testing.T) {
 }
 
 func TestDangerous_isAbsentFromBundle(t *testing.T) {
-	install := ownBundle(t).CSV.Spec.Install.Spec
-	all := bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules))
-	for _, p := range bundle.Listed(dangerous()) {
+	b := ownBundle(t)
+	all := Listed(slices.Concat(b.Permissions[0].Rules, b.ClusterPermissions[0].Rules))
+	for _, p := range Listed(dangerous()) {
 		if slices.Contains(all, p) {
 			t.Errorf("the bundle lists %s", p)
 		}

@@ -45,7 +45,7 @@ func lostInForm() map[string]string {
 
 var _ = Describe("an Echo that passes through the form of the OpenShift console", SpecPriority(1), func() {
 	var schema map[string]any
-	BeforeEach(func() { schema = schemaOfEcho() })
+	BeforeEach(func() { schema = shippedBundle().Schema })
 
 	It("exposes nothing more and loses nothing if it is a sample", func(ctx SpecContext) {
 		files, err := samples.Files.ReadDir(".")

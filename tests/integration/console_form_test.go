@@ -7,39 +7,28 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 )
 
 var _ = Describe("the OpenShift console", func() {
-	shipped := func() bundle.Bundle {
-		GinkgoHelper()
-		b, err := bundle.Read("../../bundle")
-		Expect(err).NotTo(HaveOccurred())
-		return b
-	}
-
 	var entries []TableEntry
 	for _, f := range append(fields(), fieldsWithOtherTests()...) {
 		entries = append(entries, Entry(f.name, f.one), Entry(f.name+", another value", f.two))
 	}
 	DescribeTable("posts a form with one filled-in field, which is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
-		examples, err := shipped().Examples()
-		Expect(err).NotTo(HaveOccurred())
-		sample := examples[0].Object // the console's form starts with the first example
+		b := shippedBundle()
 		echo := support.Echo("", "")
 		fillIn(&echo.Spec)
-		data := runtime.DeepCopyJSON(sample)
+		data := runtime.DeepCopyJSON(b.Sample)
 		overlay(data, asMap(map[string]any{"spec": echo.Spec}))
-		posted := &unstructured.Unstructured{Object: consoleform.Posted(schemaOfEcho(), data, sample)}
+		posted := &unstructured.Unstructured{Object: consoleform.Posted(b.Schema, data, b.Sample)}
 		posted.SetNamespace("default")
 		posted.SetName("from-the-form")
 		Expect(posted.Object).NotTo(HaveKey("status"))
@@ -57,12 +46,11 @@ var _ = Describe("the OpenShift console", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.DryRunAll, client.FieldValidation("Strict"))
 		}
-		owned := shipped().CSV.Spec.CustomResourceDefinitions.Owned[0]
-		schema, _ := shipped().Schema(owned)
+		b := shippedBundle()
 		var boxes []string
-		for _, d := range owned.SpecDescriptors {
-			switch field, _ := schema.Properties["spec"].At(d.Path); {
-			case field.Type != "boolean" || !consoleform.OnPage(d):
+		for _, d := range b.SpecDescriptors {
+			switch {
+			case consoleform.At(b.Spec, d.Path)["type"] != "boolean" || !consoleform.OnPage(d):
 			case slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:booleanSwitch"):
 				Expect(canSwitch(d.Path, true)).To(Succeed(), d.Path)
 				Expect(canSwitch(d.Path, false)).To(Succeed(), d.Path)
@@ -75,13 +63,11 @@ var _ = Describe("the OpenShift console", func() {
 	})
 })
 
-// schemaOfEcho returns the schema in the bundle's CustomResourceDefinition, without the status, because the form omits the status.
-func schemaOfEcho() map[string]any {
+func shippedBundle() consoleform.Bundle {
 	GinkgoHelper()
-	crd := manifest("../bundle/manifests/example.com_echoes.yaml", &apiextensionsv1.CustomResourceDefinition{})
-	schema := asMap(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
-	delete(schema["properties"].(map[string]any), "status")
-	return schema
+	b, err := consoleform.Read("../../bundle")
+	Expect(err).NotTo(HaveOccurred())
+	return b
 }
 
 // switchField sets the boolean field at a descriptor's path. Each list in the path has one element.

@@ -14,7 +14,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
@@ -42,11 +42,10 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 			}
 		}
 	}
-	b, err := bundle.Read("../../bundle")
+	b, err := scorecard.ReadBundle("../../bundle")
 	Expect(err).NotTo(HaveOccurred())
-	install := b.CSV.Spec.Install.Spec
 	var unused []string
-	for _, permission := range bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules)) {
+	for _, permission := range scorecard.Listed(slices.Concat(b.Permissions[0].Rules, b.ClusterPermissions[0].Rules)) {
 		ofAnyObject := permission
 		ofAnyObject.Name = ""
 		if !seen[permission.String()] && !slices.Contains(usedByAdmission(), ofAnyObject.String()) {
@@ -89,7 +88,7 @@ func (u *usedPermissions) record(event auditv1.Event) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	for _, verb := range verbsOf(event) {
-		permission := bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb}
+		permission := scorecard.Permission{Group: object.APIGroup, Resource: resource, Verb: verb}
 		u.seen[permission.String()] = true
 		permission.Name = object.Name
 		u.seen[permission.String()] = true

@@ -1,53 +1,127 @@
 package consoleform
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 const root = "../../.."
 
-func shipped(t *testing.T) bundle.Bundle {
+func shipped(t *testing.T) Bundle {
 	t.Helper()
-	b, err := bundle.Read(root + "/bundle")
+	b, err := Read(root + "/bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// schemaOf returns the schema that the form uses: the bundle's schema without the status.
-func schemaOf(t *testing.T) map[string]any {
-	t.Helper()
-	text, err := os.ReadFile(root + "/bundle/manifests/example.com_echoes.yaml")
-	if err != nil {
-		t.Fatal(err)
+// TestDescriptors_matchSchema checks that each field of the spec and the status has a descriptor, that each descriptor has widgets that can
+// show and set its field, and that the order is that of the console, which shows a group or a list before its fields.
+func TestDescriptors_matchSchema(t *testing.T) {
+	b := shipped(t)
+	for part, all := range map[string][]Descriptor{"spec": b.SpecDescriptors, "status": b.StatusDescriptors} {
+		schema := map[string]map[string]any{"spec": b.Spec, "status": b.Status}[part]
+		described := map[string]bool{}
+		for i, d := range all {
+			for _, problem := range problems(schema, d) {
+				t.Errorf("%s.%s: %s", part, d.Path, problem)
+			}
+			if described[d.Path] {
+				t.Errorf("%s.%s has two descriptors", part, d.Path)
+			}
+			described[d.Path] = true
+			parent := regexp.MustCompile(`(\[0])?(^|\.)[^.]*$|\[0]$`).ReplaceAllString(d.Path, "")
+			if parent != "" && (i == 0 || !strings.HasPrefix(all[i-1].Path+".", parent+".") && !strings.HasPrefix(all[i-1].Path, parent+"[")) {
+				t.Errorf("%s.%s does not follow %s, which contains it", part, d.Path, parent)
+			}
+			isList := part == "spec" && At(schema, d.Path)["type"] == "array" && !slices.Contains(d.XDescriptors, tectonic+"hidden")
+			if isList && (i+1 == len(all) || !strings.HasPrefix(all[i+1].Path, d.Path+"[0]")) {
+				t.Errorf("%s.%s: its items have no descriptors: the console does not show them on the page of an Echo", part, d.Path)
+			}
+		}
+		for name := range schema["properties"].(map[string]any) {
+			if !described[name] {
+				t.Errorf("%s.%s has no descriptor", part, name)
+			}
+		}
 	}
-	crd := parse(t, string(text))
-	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
-	schema := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
-	delete(schema["properties"].(map[string]any), "status")
-	return schema
+}
+
+func problems(schema map[string]any, d Descriptor) []string {
+	var all []string
+	field := At(schema, d.Path)
+	kind, ok := field["type"].(string)
+	if !ok {
+		return []string{"there is no such field"}
+	}
+	if d.DisplayName == "" || d.Description == "" || unicode.IsLower(rune(d.Description[0])) {
+		all = append(all, "it lacks a name, or a description that begins with a capital letter")
+	}
+	widgets := map[string]string{ // by type of the field, after urn:alm:descriptor:
+		"integer": `com\.tectonic\.ui:(podCount|number)|text`,
+		"boolean": `com\.tectonic\.ui:booleanSwitch`,
+		"string":  `com\.tectonic\.ui:(text|select:.+)|text|org\.w3:link|io\.kubernetes:[A-Z][A-Za-z]+`,
+		"object":  `com\.tectonic\.ui:(resourceRequirements|podStatuses)`,
+		"array":   `io\.kubernetes\.conditions`,
+	}
+	supported := regexp.MustCompile(`^urn:alm:descriptor:(com\.tectonic\.ui:(advanced|hidden|fieldDependency:.+)|` + widgets[kind] + `)$`)
+	var choices []any
+	for _, x := range d.XDescriptors {
+		if !supported.MatchString(x) {
+			all = append(all, x+" is not a widget for this type of field")
+		}
+		if choice, ok := strings.CutPrefix(x, tectonic+"select:"); ok {
+			choices = append(choices, choice)
+		}
+		if control, ok := strings.CutPrefix(x, tectonic+"fieldDependency:"); ok && At(schema, strings.TrimSuffix(control, ":true"))["type"] != "boolean" {
+			all = append(all, x+" depends on a field that is not a boolean")
+		}
+	}
+	values, _ := field["enum"].([]any)
+	isMissing := func(in []any) func(any) bool { return func(value any) bool { return !slices.Contains(in, value) } }
+	if len(choices) > 0 && len(values) > 0 && (slices.ContainsFunc(values, isMissing(choices)) || slices.ContainsFunc(choices, isMissing(values))) {
+		all = append(all, fmt.Sprintf("its widget offers %v, but the field allows %v", choices, values))
+	}
+	return all
+}
+
+// TestProblems checks that each kind of mistake in a descriptor is found.
+func TestProblems(t *testing.T) {
+	schema := parse(t, `{properties: {count: {type: integer}, "on": {type: boolean}, choice: {type: string, enum: [A, B]},
+		list: {type: array, items: {properties: {text: {type: string}}}}}}`)
+	for want, d := range map[string]Descriptor{
+		"":                      {Path: "list[0].text", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "text", tectonic + "fieldDependency:on:true"}},
+		"no such field":         {Path: "list.text", DisplayName: "a", Description: "B"},
+		"begins with a capital": {Path: "count", DisplayName: "a", Description: "b"},
+		"is not a widget":       {Path: "count", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "text"}},
+		"is not a boolean":      {Path: "count", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "fieldDependency:count:true"}},
+		"offers [A], but":       {Path: "choice", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "select:A"}},
+	} {
+		if got := problems(schema, d); len(got) != min(len(want), 1) || !strings.Contains(strings.Join(got, ""), want) {
+			t.Errorf("%+v: %q, want %q", d, got, want)
+		}
+	}
 }
 
 // TestForm_explainsEachField checks that each field has a title and help text. For a field without a descriptor, the form uses the YAML
 // name as the title, and takes the help text from the schema. The schema has no help text for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
-	described := map[string]bundle.Descriptor{}
-	descriptors := shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors
-	for _, d := range descriptors {
+	described := map[string]Descriptor{}
+	b := shipped(t)
+	for _, d := range b.SpecDescriptors {
 		described[d.Path] = d
 	}
-	spec := schemaOf(t)["properties"].(map[string]any)["spec"].(map[string]any)
-	shown := Fields(spec, descriptors)
+	shown := Fields(b.Spec, b.SpecDescriptors)
 	for _, path := range shown {
 		if d := described[path]; d.DisplayName == "" || d.Description == "" {
 			t.Errorf("the form shows %s without a title or without help", path)
@@ -63,7 +137,7 @@ func TestForm_explainsEachField(t *testing.T) {
 // TestPage_leavesOutListsInLists checks a limitation that docs/reference/console.md documents.
 func TestPage_leavesOutListsInLists(t *testing.T) {
 	var missing []string
-	for _, d := range shipped(t).CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
+	for _, d := range shipped(t).SpecDescriptors {
 		if !OnPage(d) && !slices.Contains(d.XDescriptors, tectonic+"hidden") {
 			missing = append(missing, d.Path)
 		}
@@ -76,16 +150,11 @@ func TestPage_leavesOutListsInLists(t *testing.T) {
 // TestForm_postsWhatWasTouched checks what the form posts if a user sets only a name: the first example, and the defaults of the groups
 // that every Echo has.
 func TestForm_postsWhatWasTouched(t *testing.T) {
-	examples, err := shipped(t).Examples()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample := examples[0].Object
+	b := shipped(t)
 	want := parse(t, `{apiVersion: example.com/v1, kind: Echo, metadata: {name: test-echo, namespace: default}, spec: {
 		replicas: 2, port: 8080, service: {type: ClusterIP, port: 80}, server: {controls: Safe, identity: true},
 		disruptionBudget: {enabled: true, maxUnavailable: 1}}}`)
-	posted := Posted(schemaOf(t), sample, sample)
-	posted["spec"].(map[string]any)["replicas"] = float64(posted["spec"].(map[string]any)["replicas"].(int64))
+	posted := Posted(b.Schema, b.Sample, b.Sample)
 	if diff := cmp.Diff(want, posted); diff != "" {
 		t.Error(diff)
 	}

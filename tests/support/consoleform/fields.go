@@ -1,20 +1,80 @@
 package consoleform
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
+	"sigs.k8s.io/yaml"
 )
 
 const tectonic = "urn:alm:descriptor:com.tectonic.ui:"
 
+// Descriptor describes how the console shows a field.
+type Descriptor struct {
+	Path, DisplayName, Description string
+	XDescriptors                   []string `json:"x-descriptors"`
+}
+
+// Bundle contains what the console reads from the operator's bundle.
+type Bundle struct {
+	SpecDescriptors, StatusDescriptors []Descriptor
+	// Spec and Status are the schemas of an Echo's parts, and Schema is the schema that the form uses, which has no status.
+	Spec, Status, Schema map[string]any
+	// Sample is the first example, with which the form starts.
+	Sample map[string]any
+}
+
+// Read reads the bundle in a directory.
+func Read(folder string) (Bundle, error) {
+	var csv struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct{ CustomResourceDefinitions struct{ Owned []Bundle } }
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema map[string]any }
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "manifests", "echo-operator.clusterserviceversion.yaml"))
+	more, another := os.ReadFile(filepath.Join(folder, "manifests", "example.com_echoes.yaml"))
+	if err := errors.Join(err, another, yaml.Unmarshal(text, &csv), yaml.Unmarshal(more, &crd)); err != nil {
+		return Bundle{}, err
+	}
+	b := csv.Spec.CustomResourceDefinitions.Owned[0]
+	b.Schema = crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	b.Spec, b.Status = At(b.Schema, "spec"), At(b.Schema, "status")
+	delete(b.Schema["properties"].(map[string]any), "status")
+	var examples []map[string]any
+	err = json.Unmarshal([]byte(csv.Metadata.Annotations["alm-examples"]), &examples)
+	b.Sample = examples[0]
+	return b, err
+}
+
+// At returns the schema of the field at a path such as imagePullSecrets[0].name, or nil if there is no such field.
+func At(schema map[string]any, path string) map[string]any {
+	for name := range strings.SplitSeq(path, ".") {
+		name, isItem := strings.CutSuffix(name, "[0]")
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
+		if isItem {
+			schema, _ = schema["items"].(map[string]any)
+		}
+	}
+	return schema
+}
+
 // Fields returns the paths of the spec fields that the form shows: groups, values, and the items in lists of values.
 //
 // operator-lifecycle-manager/src/components/operand/utils.ts: descriptorsToUISchema
-func Fields(spec map[string]any, descriptors []bundle.Descriptor) []string {
+func Fields(spec map[string]any, descriptors []Descriptor) []string {
 	widgets := map[string][]string{}
 	for _, d := range descriptors {
 		widgets[d.Path] = d.XDescriptors
@@ -57,7 +117,7 @@ func shown(schema map[string]any, path string, widgets map[string][]string) []st
 // OnPage reports whether an object's page shows a descriptor's field. The page ignores lists that are nested in other lists.
 //
 // operator-lifecycle-manager/src/components/descriptors/utils.ts: groupDescriptorDetails; const.ts: REGEXP_NESTED_ARRAY_PATH
-func OnPage(d bundle.Descriptor) bool {
+func OnPage(d Descriptor) bool {
 	nested := regexp.MustCompile(`^.*\[\d+\]\.?.*\[\d+\]\.?.*$`)
 	return !nested.MatchString(d.Path) && !slices.Contains(d.XDescriptors, tectonic+"hidden")
 }

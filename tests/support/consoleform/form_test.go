@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
-
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 func parse(t *testing.T, text string) map[string]any {
@@ -78,15 +76,15 @@ func TestFields(t *testing.T) {
 		resources: {type: object, properties: {limits: {type: object}}},
 		words: {type: array, items: {type: string}},
 		items: {type: array, items: {type: object, properties: {name: {type: string}}}}}}`)
-	descriptors := []bundle.Descriptor{described("secret", tectonic+"hidden"), described("resources", tectonic+"resourceRequirements")}
+	descriptors := []Descriptor{described("secret", tectonic+"hidden"), described("resources", tectonic+"resourceRequirements")}
 	want := []string{"group", "group.on", "items", "items[0].name", "resources", "text", "words", "words[0]"}
 	if got := Fields(spec, descriptors); !slices.Equal(got, want) {
 		t.Errorf("the form shows %q, want %q", got, want)
 	}
 }
 
-func described(path string, xDescriptors ...string) bundle.Descriptor {
-	return bundle.Descriptor{Path: path, XDescriptors: xDescriptors}
+func described(path string, xDescriptors ...string) Descriptor {
+	return Descriptor{Path: path, XDescriptors: xDescriptors}
 }
 
 func TestOnPage(t *testing.T) {

@@ -2,21 +2,24 @@ package scorecard
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // errInjected is the error that failing requests return.
@@ -53,7 +56,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 }
 
 // allowedBy returns a function that responds to reviews as if the operator had the permissions that a bundle lists.
-func allowedBy(b bundle.Bundle) func(authorizationv1.SubjectAccessReviewSpec) bool {
+func allowedBy(b Bundle) func(authorizationv1.SubjectAccessReviewSpec) bool {
 	listed := map[authorizationv1.ResourceAttributes]bool{}
 	for _, c := range checksOf(b, "operators", "echoes") {
 		attributes := c.review("", "").Spec.ResourceAttributes
@@ -137,19 +140,86 @@ func (w *world) expectNoEchoes(t *testing.T) {
 	}
 }
 
-func ownBundle(t *testing.T) bundle.Bundle {
+// ownBundle returns the bundle with its first two examples.
+func ownBundle(t *testing.T) Bundle {
 	t.Helper()
-	b, err := bundle.Read("../../bundle")
+	b, err := ReadBundle("../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.Examples = b.Examples[:2]
 	return b
 }
 
 // operatorPod returns a pod of the operator that a bundle installs.
-func operatorPod(b bundle.Bundle) *corev1.Pod {
-	template := b.CSV.Spec.Install.Spec.Deployments[0].Spec.Template.DeepCopy()
+func operatorPod(b Bundle) *corev1.Pod {
+	template := b.Deployments[0].Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = "operators", "echo-operator-1"
 	return pod
+}
+
+// TestRun_rejectsUnknownTests checks that the error for an unknown test name, such as a typo in a scorecard configuration, lists the known
+// tests.
+func TestRun_rejectsUnknownTests(t *testing.T) {
+	for _, name := range []string{"", "Examples", "example"} {
+		problems, err := newWorld(t).run(t.Context(), name, ownBundle(t))
+		if err == nil || len(problems) > 0 {
+			t.Fatalf("%q: the problems are %q, %v", name, problems, err)
+		}
+		for _, known := range []string{`"` + name + `"`, "examples", "permissions", "restricted"} {
+			if !strings.Contains(err.Error(), known) {
+				t.Errorf("%q: %v, want %s", name, err, known)
+			}
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for folder, want := range map[string]string{
+		"nowhere":      "reading the bundle: open nowhere/manifests",
+		"../../bundle": rest.ErrNotInCluster.Error(),
+	} {
+		got := Run(t.Context(), "restricted", folder, "echo-scorecard").Results[0]
+		if got.Name != "restricted" || got.State != "error" || !strings.Contains(strings.Join(got.Errors, "\n"), want) {
+			t.Errorf("%s: %+v, want %q", folder, got, want)
+		}
+	}
+}
+
+func TestStatusOf(t *testing.T) {
+	for want, r := range map[string]Status{
+		`{"results":[{"name":"a","state":"pass","log":"went well"}]}`:            statusOf("a", nil, nil, "went well"),
+		`{"results":[{"name":"a","state":"fail","errors":["x"]}]}`:               statusOf("a", []string{"x"}, nil, ""),
+		`{"results":[{"name":"a","state":"error","errors":["x","no cluster"]}]}`: statusOf("a", []string{"x"}, errors.New("no cluster"), ""),
+	} {
+		if got, err := json.Marshal(r); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+func TestListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules []rbacv1.PolicyRule
+		want  []string
+	}{
+		"no rules":      {nil, nil},
+		"without verbs": {[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}}}, nil},
+		"groups, resources, and verbs": {
+			[]rbacv1.PolicyRule{{APIGroups: []string{"", "a"}, Resources: []string{"x", "y/z"}, Verbs: []string{"get", "list"}}},
+			[]string{"get x", "list x", "get y/z", "list y/z", "get x.a", "list x.a", "get y/z.a", "list y/z.a"}},
+		"objects": {
+			[]rbacv1.PolicyRule{{APIGroups: []string{"a"}, Resources: []string{"x"}, ResourceNames: []string{"n", "o"}, Verbs: []string{"get"}}},
+			[]string{"get x.a/n", "get x.a/o"}},
+	} {
+		var got []string
+		for _, permission := range Listed(c.rules) {
+			got = append(got, permission.String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
 }
