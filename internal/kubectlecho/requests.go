@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream" // the WebSocket dialer returns errors from this package
@@ -117,7 +118,11 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	if err != nil {
 		return r, err
 	}
-	if request.URL.Host, err = c.forward(ctx, pod, scheme); err != nil {
+	port, err := portOf(pod, scheme)
+	if err != nil {
+		return r, err
+	}
+	if request.URL.Host, err = Forward(ctx, c.config, c, pod.Namespace, pod.Name, port); err != nil {
 		return r, err
 	}
 	request.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {c.userAgent}}
@@ -162,20 +167,19 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// forward makes a pod's port reachable, as kubectl port-forward does, until ctx is done. If WebSocket is not available, the connection uses
-// SPDY.
-func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
-	number, err := portOf(pod, port)
-	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
-	webSocket, noWebSocket := portforward.NewSPDYOverWebsocketDialer(url, c.config)
-	transport, upgrader, noSPDY := spdy.RoundTripperFor(c.config)
-	if err := cmp.Or(err, noWebSocket, noSPDY); err != nil {
+// Forward makes a pod's port reachable at a local address, as kubectl port-forward does, until ctx is done. If WebSocket is not available, the
+// connection uses SPDY.
+func Forward(ctx context.Context, config *rest.Config, api rest.Interface, namespace, pod string, port int32) (string, error) {
+	url := api.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
+	webSocket, noWebSocket := portforward.NewSPDYOverWebsocketDialer(url, config)
+	transport, upgrader, noSPDY := spdy.RoundTripperFor(config)
+	if err := cmp.Or(noWebSocket, noSPDY); err != nil {
 		return "", err
 	}
 	dialer := portforward.NewFallbackDialer(webSocket, spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url),
 		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", number)}, ready,
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", port)}, ready,
 		io.Discard, io.Discard)
 	if err != nil {
 		return "", err
@@ -189,7 +193,10 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	case <-ready:
 	}
 	ports, err := forwarder.GetPorts()
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), nil
 }
 
 // portOf returns the number of the pod's port that has the given name. The Service sends requests to this port.

@@ -11,17 +11,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
 )
 
-const (
-	requestTimeout = 30 * time.Second
-	// pageSize is the maximum number of objects in a response.
-	pageSize = 500
-)
+const requestTimeout = 30 * time.Second
 
 // object is an object of any kind, or a part of one.
 type object = unstructured.Unstructured
@@ -73,19 +71,15 @@ func (g *gatherer) connect(ctx context.Context) error {
 // not serve the kind, there are no objects.
 func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
 	for _, namespace := range namespaces {
-		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
-		for more := true; more; more = options.Continue != "" {
-			page, err := g.resource(kind, namespace).List(ctx, options)
-			if err != nil && !apierrors.IsNotFound(err) {
-				g.miss(where(kind, namespace, ""), err)
-			}
-			if err != nil {
-				break
-			}
-			for i := range page.Items {
-				each(&page.Items[i])
-			}
-			options.Continue = page.GetContinue()
+		pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return g.resource(kind, namespace).List(ctx, options)
+		})
+		err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
+			each(o.(*object))
+			return nil
+		})
+		if err != nil && !apierrors.IsNotFound(err) {
+			g.miss(where(kind, namespace, ""), err)
 		}
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/transport/spdy"
+
+	"github.com/echo-operator/echo-operator/internal/kubectlecho"
 )
 
 const (
 	// podToken is the path of a pod's token.
 	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	// metricsPort maps any free local port to the operator's metrics port.
-	metricsPort = "0:8443"
+	// metricsPort is the operator's metrics port.
+	metricsPort = 8443
 )
 
 // readEndpoints reads the operator's metrics. A port-forward is required, because the API server's proxy would not forward the token.
@@ -73,32 +73,11 @@ func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) e
 
 // forward calls a function with a local address that is forwarded to a pod's metrics port.
 func (g *gatherer) forward(ctx context.Context, pod object, use func(address string) error) error {
-	transport, upgrader, err := spdy.RoundTripperFor(g.config)
+	address, err := kubectlecho.Forward(ctx, g.config, g.client.CoreV1().RESTClient(), pod.GetNamespace(), pod.GetName(), metricsPort)
 	if err != nil {
 		return err
 	}
-	target := g.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.GetNamespace()).Name(pod.GetName()).
-		SubResource("portforward").URL()
-	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
-	started, ended := make(chan struct{}), make(chan error, 1)
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{metricsPort}, started, io.Discard,
-		io.Discard)
-	if err != nil {
-		return err
-	}
-	go func() { ended <- forwarder.ForwardPorts() }()
-	select {
-	case <-started:
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	ports, err := forwarder.GetPorts()
-	if err != nil {
-		return err
-	}
-	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
+	return use(address)
 }
 
 // fetch reads a URL of the operator. The certificate is not verified, because the API server forwards the connection to the pod.

@@ -2,56 +2,29 @@ package mustgather
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/streaming/pkg/httpstream"
-	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// forwarding returns an API server that forwards port 8443 of the pod home/manager-x to a server.
+// forwarding returns an API server that forwards the ports of the pod home/manager-x to a server.
 func forwarding(t *testing.T, target string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil ||
-			r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
+		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
 			http.NotFound(w, r)
 			return
 		}
-		connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, replied <-chan struct{}) error {
-			go func() {
-				<-replied
-				if stream.Headers().Get(corev1.StreamType) != corev1.StreamTypeData || stream.Headers().Get(corev1.PortHeader) != "8443" {
-					_ = stream.Close()
-					return
-				}
-				pipe(t, stream, target)
-			}()
-			return nil
-		})
-		<-connection.CloseChan()
+		support.ForwardPort(w, r, target)
 	}))
 	t.Cleanup(server.CloseClientConnections)
 	return server
-}
-
-// pipe connects a stream to a server.
-func pipe(t *testing.T, stream httpstream.Stream, target string) {
-	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", target)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	go func() { _, _ = io.Copy(connection, stream) }()
-	_, _ = io.Copy(stream, connection)
-	_ = stream.Close()
 }
 
 func TestReadEndpoints_usesPortForward(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +35,7 @@ type redactor struct {
 	// were added since its last use.
 	secrets map[string]bool
 	texts   *strings.Replacer
-	// byStart and byEnd hold the forms by their first and last leastSecret bytes, and mostSecret is the length of the longest form.
-	byStart, byEnd map[string][]string
-	mostSecret     int
-	// learning is true while secrets are being collected. Nothing is written during this time, so no strings need to be redacted.
-	learning bool
+	quotes  *regexp.Regexp
 }
 
 func newRedactor() (*redactor, error) {
@@ -51,7 +48,8 @@ func newRedactor() (*redactor, error) {
 			file.Kinds[kind.Kind] = ruleOf(kind, file.Children)
 		}
 	}
-	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
+	// A JSON string is also a quote. A cut may have removed the end of a quote.
+	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}, quotes: regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?`)}, nil
 }
 
 // ruleOf returns the rule for a kind whose row in the table names the fields to keep.
@@ -66,11 +64,10 @@ func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	return rule
 }
 
-// learn records the secrets in an object. It must be called before any text is written.
+// learn records the secrets in the spec of an object. It must be called before any text is written.
 func (r *redactor) learn(o *object) {
-	r.learning = true
-	r.value(o.Object, r.kinds[o.GetKind()])
-	r.learning = false
+	rules, _ := r.kinds[o.GetKind()].(map[string]any)
+	r.value(o.Object["spec"], rules["spec"])
 }
 
 // object returns the part of an object that may be written.
@@ -88,7 +85,7 @@ func (r *redactor) value(value, rule any) any {
 	switch {
 	case rule == "keep":
 		return value
-	case rule == "text" && isText && !r.learning:
+	case rule == "text" && isText:
 		return r.text(text)
 	case rule == "secret":
 		return r.secret(value)
@@ -159,57 +156,21 @@ func formsOf(secret string) []string {
 	return forms
 }
 
-// text redacts the recorded secrets in a string, and their parts next to each place where a message was cut.
+// text redacts the recorded secrets in a string, and each quote that contains one or may contain a part of one, because it was cut.
 func (r *redactor) text(text string) string {
 	if r.texts == nil {
-		r.index()
-	}
-	parts := strings.Split(r.texts.Replace(text), message.Ellipsis)
-	for i := range parts {
-		if i < len(parts)-1 {
-			parts[i] = r.redactEnd(parts[i])
+		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
+		var pairs []string
+		for _, secret := range secrets {
+			pairs = append(pairs, secret, redacted)
 		}
-		if i > 0 {
-			parts[i] = r.redactBeginning(parts[i])
+		r.texts = strings.NewReplacer(pairs...)
+	}
+	return r.quotes.ReplaceAllStringFunc(r.texts.Replace(text), func(quote string) string {
+		isCut := strings.Contains(strings.TrimSuffix(quote, message.Ellipsis+`"`), message.Ellipsis)
+		if isCut && len(r.secrets) > 0 || strings.Contains(quote, redacted) {
+			return `"` + redacted + `"`
 		}
-	}
-	return strings.Join(parts, message.Ellipsis)
-}
-
-// index prepares for redacting the recorded secrets.
-func (r *redactor) index() {
-	secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one secret may contain another
-	var pairs []string
-	r.byStart, r.byEnd, r.mostSecret = map[string][]string{}, map[string][]string{}, 0
-	for _, secret := range secrets {
-		start, end := secret[:leastSecret], secret[len(secret)-leastSecret:]
-		r.byStart[start], r.byEnd[end] = append(r.byStart[start], secret), append(r.byEnd[end], secret)
-		r.mostSecret = max(r.mostSecret, len(secret))
-		pairs = append(pairs, secret, redacted)
-	}
-	r.texts = strings.NewReplacer(pairs...)
-}
-
-// redactEnd redacts the beginning of a secret, of at least leastSecret bytes, at the end of a string.
-func (r *redactor) redactEnd(text string) string {
-	for at := max(0, len(text)-r.mostSecret); at+leastSecret <= len(text); at++ {
-		for _, secret := range r.byStart[text[at:at+leastSecret]] {
-			if strings.HasPrefix(secret, text[at:]) {
-				return text[:at] + redacted
-			}
-		}
-	}
-	return text
-}
-
-// redactBeginning redacts the end of a secret, of at least leastSecret bytes, at the beginning of a string.
-func (r *redactor) redactBeginning(text string) string {
-	for end := min(len(text), r.mostSecret); end >= leastSecret; end-- {
-		for _, secret := range r.byEnd[text[end-leastSecret:end]] {
-			if strings.HasSuffix(secret, text[:end]) {
-				return redacted + text[end:]
-			}
-		}
-	}
-	return text
+		return quote
+	})
 }

@@ -215,16 +215,22 @@ func TestRedactor_keepsShortLines(t *testing.T) {
 	}
 }
 
-func TestRedactor_keepsTextBesideCuts(t *testing.T) {
+// TestRedactor_redactsWholeQuotes checks that a quote which may contain a part of a secret is redacted, and that other text is kept.
+func TestRedactor_redactsWholeQuotes(t *testing.T) {
 	r := rules(t)
+	const cut = `Crashed: "panic: secret-v...d-one". Check "args".`
+	if got := r.text(cut); got != cut {
+		t.Errorf("without a secret, %q became %q", cut, got)
+	}
 	r.learn(parsed(t, `{kind: Echo, spec: {args: [secret-value-one]}}`))
 	for text, want := range map[string]string{
-		"the secret... is short":            "the <redacted>... is short",
-		"secre...e-one is short":            "secre...e-one is short", // five bytes
-		"a secretary said secret-v...d-one": "a secretary said <redacted>...d-one",
-		"...ue-one-two...":                  "...<redacted>-two...",
-		"no cut: secret-val":                "no cut: secret-val",
-		"wait...":                           "wait...",
+		cut:                                       `Crashed: "<redacted>". Check "args".`,
+		`a "secret-value-one-two" b "c"`:          `a "<redacted>" b "c"`,
+		`{"error":"said \"a...b\" to","n":"c"}`:   `{"error":"<redacted>","n":"c"}`,
+		`Crashed: "panic: secret-v...`:            `Crashed: "<redacted>"`,
+		"one \"odd secret-v...\nanother \"line\"": "one \"<redacted>\"\nanother \"line\"",
+		`{"msg":"waiting for the lease..."}`:      `{"msg":"waiting for the lease..."}`,
+		"no quote: secret-val":                    "no quote: secret-val",
 	} {
 		if got := r.text(text); got != want {
 			t.Errorf("%q became %q, not %q", text, got, want)

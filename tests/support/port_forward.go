@@ -1,6 +1,7 @@
 package support
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// ForwardPort forwards the first connection of a port-forward to an address, as a kubelet does. ForwardPort ignores the requested port.
+// ForwardPort forwards the connections of a port-forward to an address, one at a time, as a kubelet does. ForwardPort ignores the requested
+// port.
 func ForwardPort(w http.ResponseWriter, r *http.Request, address string) {
 	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
 		return
@@ -25,16 +27,24 @@ func ForwardPort(w http.ResponseWriter, r *http.Request, address string) {
 		return
 	}
 	defer func() { _ = connection.Close() }()
-	failure, data := <-streams, <-streams // clients create the error stream first
-	target, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", address)
+	for {
+		select {
+		case <-connection.CloseChan():
+			return
+		case failure := <-streams: // clients create the error stream first
+			pipe(r.Context(), failure, <-streams, address)
+		}
+	}
+}
+
+func pipe(ctx context.Context, failure, data httpstream.Stream, address string) {
+	defer func() { _ = errors.Join(failure.Close(), data.Close()) }()
+	target, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		_, _ = fmt.Fprint(failure, err)
-		_ = errors.Join(failure.Close(), data.Close())
-		<-connection.CloseChan()
 		return
 	}
+	defer func() { _ = target.Close() }()
 	go func() { _, _ = io.Copy(target, data) }()
 	_, _ = io.Copy(data, target)
-	_ = errors.Join(failure.Close(), data.Close(), target.Close())
-	<-connection.CloseChan()
 }
