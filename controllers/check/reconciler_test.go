@@ -175,7 +175,7 @@ func TestReconciler_tryPod(t *testing.T) {
 		want   string
 	}{
 		"all is well":     {},
-		"a quota of pods": {forbidden("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"), "quota few"},
+		"a quota of pods": {forbidden("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"), "A resource quota rejects the Pod of the check"},
 		"a policy":        {forbidden("violates PodSecurity"), "The API server forbids the Pod of the check"},
 		"a missing right": {forbidden(`User "u" cannot create resource "pods"`), ""},
 		"no dry run":      {apierrors.NewBadRequest(`admission webhook "w" does not support dry run`), ""},

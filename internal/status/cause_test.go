@@ -183,8 +183,8 @@ func TestCause(t *testing.T) {
 		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonQuotaExceeded,
-				problem: whole(`The resource quota few has no room for the pods (pods): "requested: pods=1, used: pods=1, limited: pods=1". ` +
-					"Raise it, or lower spec.replicas."), lasting: true}},
+				problem: whole(`A resource quota rejects the pods: "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1". ` +
+					"Raise it, or lower spec.replicas or spec.resources."), lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want: cause{reason: v1.ReasonPodsRejected,
 				problem: whole(`The API server rejects the pods: "violates PodSecurity 'restricted:latest': runAsNonRoot != true". ` +

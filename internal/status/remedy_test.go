@@ -73,7 +73,7 @@ func remedyPodCases(t *testing.T) map[string]troubled {
 		"anti-affinity":        {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match pod anti-affinity rules.")), advice: "Relax spec.affinity"},
 		"a volume":             {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("something new")), advice: "Check spec.nodeSelector"},
 		"a quota of pods":      {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: exceeded quota: q`), advice: "Raise it, or lower"},
-		"a quota of limits":    {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: failed quota: q: must specify limits.cpu for: echo`), advice: "Set spec.resources.limits.cpu"},
+		"a quota of limits":    {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: failed quota: q: must specify limits.cpu for: echo`), advice: "Set spec.resources in the Echo"},
 		"Pod Security":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: violates PodSecurity "restricted:latest"`), advice: "Change spec.podSecurityContext"},
 		"a LimitRange":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: maximum memory usage per Container is 32Mi, but limit is 64Mi`), advice: "LimitRange"},
 		"a denial of pods":     {reason: v1.ReasonPodsRejected, seen: rejecting(`admission webhook "w" denied the request: no`), advice: "as the policy requires"},
@@ -101,7 +101,7 @@ func remedyOtherCases() map[string]troubled {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec.ingressClassName"), "B", "no")})
 	pods, now := seenDeployment(done, 2, 2, 2), clock
 	return map[string]troubled{
-		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change or remove spec.ingress.className"},
+		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change spec.ingress"},
 		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &children.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
 		"a name":                   {reason: v1.ReasonNameConflict, err: &children.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
 		"a denial":                 {reason: v1.ReasonForbidden, err: requestFailed(coded(403, `admission webhook "w" denied the request: no`)), advice: "as the policy requires"},

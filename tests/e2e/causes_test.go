@@ -56,7 +56,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		echo := support.Echo(namespace, "many")
 		createReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })
-		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few has no room for the pods .pods.: .requested: pods=1, used: pods=2, limited: pods=2")
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "A resource quota rejects the pods: .exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2")
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		realcluster.Kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
 		waitReady(ctx, echo)

@@ -85,9 +85,9 @@ func admissionMessages() []explained {
 		"rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [services]}]}]\n"
 	return []explained{
 		{name: "a quota of pods", objects: quota("pods"), change: asIs, condition: v1.ConditionReady, reason: v1.ReasonQuotaExceeded,
-			message: "The resource quota few has no room for the pods .pods.: .*Raise it, or lower"},
+			message: "A resource quota rejects the pods: .exceeded quota: few, requested: pods=.*Raise it, or lower"},
 		{name: "a quota of Services", objects: quota("services"), change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonQuotaExceeded,
-			message: "The resource quota few has no room for the Service explained .services.: .*Raise it"},
+			message: "A resource quota rejects the Service explained: .exceeded quota: few, requested: services=.*Raise it"},
 		{name: "a LimitRange", change: asIs, condition: v1.ConditionReady, reason: v1.ReasonPodsRejected,
 			objects: "{apiVersion: v1, kind: LimitRange, metadata: {name: small, namespace: NAMESPACE}, spec: {limits: [{type: Container, max: {memory: 32Mi}}]}}",
 			message: "The API server rejects the pods: .*maximum memory usage per Container.*LimitRange"},
@@ -104,7 +104,7 @@ func admissionMessages() []explained {
 			message: "The Service explained cannot be applied: .*failed calling webhook 'away.example.com'.*Check that the webhook's Service is available"},
 		{name: "a Service with IPv6", change: func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
 			condition: v1.ConditionDegraded, reason: v1.ReasonInvalidSpec,
-			message: "The API server rejects the Service explained: .*spec.ipFamilies.*Change or remove spec.service.ipFamilies"},
+			message: "The API server rejects the Service explained: .*spec.ipFamilies.*Change spec.service in the Echo"},
 		{name: "a name that is taken", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonNameConflict,
 			objects: "{apiVersion: v1, kind: Service, metadata: {name: explained, namespace: NAMESPACE}, spec: {ports: [{port: 1}]}}",
 			message: "The Service explained already exists, was not created for this Echo, and is not changed. Delete it, or give the Echo another name"},

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -27,7 +26,8 @@ var _ = Describe("a resource quota", func() {
 			Eventually(func(g Gomega) {
 				now := echoNow(ctx, g, echo.Namespace, echo.Name)
 				g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonQuotaExceeded))
-				g.Expect(now.Status.Message).To(HavePrefix("The resource quota none has no room for the " + kind + " short (" + name + ")"))
+				g.Expect(now.Status.Message).To(And(
+					HavePrefix("A resource quota rejects the "+kind+` short: "exceeded quota: none, `), ContainSubstring(name+"=1")))
 			}).WithContext(ctx).Should(Succeed())
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
 			rollOut(ctx, echo.Namespace, echo.Name)
@@ -63,26 +63,25 @@ var _ = Describe("a resource quota", func() {
 			return refused
 		}).WithContext(ctx).Should(HaveOccurred())
 		setReplicaFailure(ctx, echo, refused.Error()) // as the Kubernetes controllers would
-		expectCause(ctx, echo, v1.ReasonQuotaExceeded, fmt.Sprintf("The resource quota none "+refusal, "the pods"))
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, `A resource quota rejects the pods: "`+refusal)
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
-		note := fmt.Sprintf("The resource quota none "+refusal, "the Pod web-echo-")
 		Eventually(func(g Gomega) {
 			g.Expect(support.EventsOf(ctx, g, k8s, owner)).To(ContainElement(And(HaveField("Reason", "CompanionNotCreated"),
-				HaveField("Note", And(HavePrefix(note), ContainSubstring(name))))))
+				HaveField("Note", And(HavePrefix("A resource quota rejects the Pod web-echo-"), ContainSubstring(refusal), ContainSubstring(name))))))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		eventuallyOne(ctx, k8s, owner)
 	},
-		Entry("pods", "pods", "0", "has no room for %s"),
-		Entry("pods as objects", "count/pods", "0", "has no room for %s"),
-		Entry("CPU", "requests.cpu", "0", "has no room for %s"),
-		Entry("a limit of CPU", "limits.cpu", "0", "has no room for %s"),
-		Entry("memory", "requests.memory", "0", "has no room for %s"),
-		Entry("a limit of memory", "limits.memory", "0", "has no room for %s"),
-		Entry("storage", "requests.ephemeral-storage", "0", "has no room for %s"),
-		Entry("a limit of storage", "limits.ephemeral-storage", "0", "has no room for %s"),
-		Entry("CPU that is not requested", "requests.cpu", "10", "requires requests.cpu of %s"),
-		Entry("a limit of CPU that is not set", "limits.cpu", "10", "requires limits.cpu of %s"),
+		Entry("pods", "pods", "0", "exceeded quota: none, "),
+		Entry("pods as objects", "count/pods", "0", "exceeded quota: none, "),
+		Entry("CPU", "requests.cpu", "0", "exceeded quota: none, "),
+		Entry("a limit of CPU", "limits.cpu", "0", "exceeded quota: none, "),
+		Entry("memory", "requests.memory", "0", "exceeded quota: none, "),
+		Entry("a limit of memory", "limits.memory", "0", "exceeded quota: none, "),
+		Entry("storage", "requests.ephemeral-storage", "0", "exceeded quota: none, "),
+		Entry("a limit of storage", "limits.ephemeral-storage", "0", "exceeded quota: none, "),
+		Entry("CPU that is not requested", "requests.cpu", "10", "failed quota: none: must specify requests.cpu"),
+		Entry("a limit of CPU that is not set", "limits.cpu", "10", "failed quota: none: must specify limits.cpu"),
 	)
 
 	It("that rejects a companion is named in an event on the Echo, which stays ready and counts the missing companion", func(ctx SpecContext) {
@@ -97,7 +96,7 @@ var _ = Describe("a resource quota", func() {
 			g.Expect(now.Status.Message).To(ContainSubstring(note))
 			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
 			g.Expect(support.EventsOf(ctx, g, k8s, echo)).To(ContainElement(And(HaveField("Reason", "CompanionNotCreated"),
-				HaveField("Note", HavePrefix("The resource quota none has no room for the Pod web-echo-")))))
+				HaveField("Note", HavePrefix("A resource quota rejects the Pod web-echo-")))))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		eventuallyOne(ctx, k8s, owner)
@@ -122,7 +121,7 @@ var _ = Describe("a resource quota", func() {
 		namespace := newNamespace(ctx)
 		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
-		expectCheck(ctx, echo, v1.CheckUnknown, "The resource quota none has no room for the CronJob web-path (count/cronjobs.batch)")
+		expectCheck(ctx, echo, v1.CheckUnknown, `A resource quota rejects the CronJob web-path: "exceeded quota: none, requested: count/cronjobs.batch=1`)
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		eventuallyCronJob(ctx, echo, "web-path")
 	})
@@ -135,20 +134,20 @@ var _ = Describe("a resource quota", func() {
 			patchStatus(ctx, job, func(job *batchv1.CronJob) {
 				job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 			})
-			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: The resource quota none "+message)
+			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: A resource quota rejects the "+message)
 			Expect(k8s.Delete(ctx, quota)).To(Succeed())
 			Eventually(func(g Gomega) { // the dry run creates nothing, and shows that nothing rejects the object anymore
 				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
 				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
 			}).WithContext(ctx).Should(Succeed())
 		},
-		Entry("pods", "pods", "0", "has no room for the Pod of the check (pods)"),
-		Entry("pods as objects", "count/pods", "0", "has no room for the Pod of the check (count/pods)"),
-		Entry("CPU", "requests.cpu", "0", "has no room for the Pod of the check (requests.cpu)"),
-		Entry("memory", "requests.memory", "0", "has no room for the Pod of the check (requests.memory)"),
-		Entry("a limit of memory", "limits.memory", "0", "has no room for the Pod of the check (limits.memory)"),
+		Entry("pods", "pods", "0", `Pod of the check: "exceeded quota: none, requested: pods=`),
+		Entry("pods as objects", "count/pods", "0", `Pod of the check: "exceeded quota: none, requested: count/pods=`),
+		Entry("CPU", "requests.cpu", "0", `Pod of the check: "exceeded quota: none, requested: requests.cpu=`),
+		Entry("memory", "requests.memory", "0", `Pod of the check: "exceeded quota: none, requested: requests.memory=`),
+		Entry("a limit of memory", "limits.memory", "0", `Pod of the check: "exceeded quota: none, requested: limits.memory=`),
 		Entry("a limit of CPU that is not set", "limits.cpu", "10",
-			`requires limits.cpu of the Pod of the check: "must specify limits.cpu for: check". Set spec.resources.limits.cpu in the Echo`),
+			`Pod of the check: "failed quota: none: must specify limits.cpu for: check". Set spec.resources in the Echo`),
 	)
 })
 

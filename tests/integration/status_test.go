@@ -86,7 +86,7 @@ var _ = Describe("the status", func() {
 	It("reports that a quota is exceeded, and recovers", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "short"))
 		setReplicaFailure(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
-		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "The resource quota few has no room for the pods (pods)")
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, `A resource quota rejects the pods: "exceeded quota: few, requested: pods=1`)
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 

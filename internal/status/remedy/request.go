@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
@@ -48,7 +44,8 @@ func ofRequest(request *children.RequestError) message.Problem {
 	case IsDenied(err):
 		return message.Problem{Text: "an admission webhook or policy denies " + object, Quote: words, Advice: policy}
 	case apierrors.IsInvalid(err):
-		return message.Problem{Text: "the API server rejects " + object, Quote: fieldErrors(status, words), Advice: fieldAdvice(request.Kind, status)}
+		return message.Problem{Text: "the API server rejects " + object, Quote: after(" is invalid: ", words),
+			Advice: fmt.Sprintf("Change %s in the Echo.", fieldsOf(request.Kind))}
 	case IsQuotaExceeded(err):
 		return Quota(words, object)
 	case LacksPermission(err):
@@ -71,107 +68,43 @@ func retryAdvice(words string) string {
 	return first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)
 }
 
-// fieldErrors returns what the API server reports about the fields of an object, without the object's name.
-func fieldErrors(status apierrors.APIStatus, words string) string {
-	var all []string
-	for _, c := range causesOf(status) {
-		all = append(all, c.Field+": "+c.Message)
-	}
-	return cmp.Or(strings.Join(all, "; "), words)
+// fieldsOf returns which fields of an Echo determine the children of a kind.
+func fieldsOf(kind string) string {
+	return cmp.Or(map[string]string{"Service": "spec.service", "Ingress": "spec.ingress", "NetworkPolicy": "spec.networkPolicy",
+		"PodDisruptionBudget": "spec.disruptionBudget", "HTTPRoute": "spec.gateway", "GRPCRoute": "spec.gateway.grpc",
+		"BackendTLSPolicy": "spec.gateway.backendTLS", "CronJob": "spec.checks"}[kind], "the spec")
 }
 
-// groupOf returns the path and the type of the group of spec fields that determines the children of a kind. The type is nil if the spec has
-// no group for the kind.
-func groupOf(kind string) (path string, group reflect.Type) {
-	switch kind {
-	case "Deployment":
-		return "spec", reflect.TypeFor[v1.EchoSpec]()
-	case "Service":
-		return "spec.service", reflect.TypeFor[v1.EchoService]()
-	case "Ingress":
-		return "spec.ingress", reflect.TypeFor[v1.EchoIngress]()
-	case "NetworkPolicy":
-		return "spec.networkPolicy", reflect.TypeFor[v1.EchoNetworkPolicy]()
-	case "PodDisruptionBudget":
-		return "spec.disruptionBudget", reflect.TypeFor[v1.EchoDisruptionBudget]()
-	case "HTTPRoute":
-		return "spec.gateway", reflect.TypeFor[v1.EchoGateway]()
-	case "GRPCRoute":
-		return "spec.gateway.grpc", reflect.TypeFor[v1.EchoGatewayGRPC]()
-	case "BackendTLSPolicy":
-		return "spec.gateway.backendTLS", reflect.TypeFor[v1.EchoGatewayBackendTLS]()
-	case "CronJob":
-		return "spec.checks", reflect.TypeFor[v1.EchoCheck]()
+// after returns the part of a message after the words that end the object's name, or the whole message.
+func after(words, message string) string {
+	if _, why, found := strings.Cut(message, words); found {
+		return why
+	}
+	return message
+}
+
+// IsQuotaExceeded reports whether the API server rejects a request because of a resource quota.
+func IsQuotaExceeded(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && !IsDenied(err) && Quota(status.Status().Message, "") != (message.Problem{})
+}
+
+// Quota returns the problem for an object that a resource quota rejects, or the zero value if the API server's message is about something
+// else. If object is empty, the quota rejects the Deployment's pods. The messages come from k8s.io/apiserver/pkg/admission/plugin/resourcequota,
+// which OpenShift's ClusterResourceQuotas also use.
+func Quota(words, object string) message.Problem {
+	problem := message.Problem{Text: "a resource quota rejects " + cmp.Or(object, "the pods"), Quote: after(" is forbidden: ", words)}
+	switch {
+	case strings.HasPrefix(problem.Quote, "exceeded quota: ") && object == "":
+		problem.Advice = "Raise it, or lower spec.replicas or spec.resources."
+	case strings.HasPrefix(problem.Quote, "exceeded quota: "):
+		problem.Advice = "Raise it, or delete other objects."
+	case strings.HasPrefix(problem.Quote, "failed quota: "):
+		problem.Advice = "Set spec.resources in the Echo, or a default in a LimitRange."
+	case strings.HasPrefix(problem.Quote, "insufficient quota to "):
+		problem.Advice = "Create a ResourceQuota that allows this, or ask a cluster administrator."
 	default:
-		return "", nil
+		return message.Problem{}
 	}
-}
-
-// inEcho returns the name that an Echo uses for a field of a child, or an empty string if both names are the same.
-func inEcho(name string) string {
-	switch name {
-	case "ingressClassName":
-		return "className"
-	case "secretName":
-		return "tlsSecretName"
-	case "labels":
-		return "podLabels"
-	case "annotations":
-		return "podAnnotations"
-	default:
-		return ""
-	}
-}
-
-// fieldAdvice returns which fields of an Echo to change if the API server rejects fields of a child. The Echo schema cannot reject all
-// invalid values, because the validity of some values depends on the cluster.
-func fieldAdvice(kind string, status apierrors.APIStatus) string {
-	path, group := groupOf(kind)
-	if group == nil {
-		return "Change the Echo's field that sets it."
-	}
-	var fields []string
-	for _, c := range causesOf(status) {
-		if name := fieldOf(group, c.Field); name != "" {
-			fields = append(fields, path+"."+name)
-		}
-	}
-	slices.Sort(fields)
-	if fields = slices.Compact(fields); len(fields) > 0 {
-		return fmt.Sprintf("Change or remove %s in the Echo.", strings.Join(fields, " and "))
-	}
-	return fmt.Sprintf("Check %s in the Echo.", path)
-}
-
-// causesOf returns what the API server reports about each field.
-func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
-	if details := status.Status().Details; details != nil {
-		return details.Causes
-	}
-	return nil
-}
-
-// fieldOf returns the name of the group's field that determines the child's field at a path: the last name in the path that also occurs in
-// the group. The API server capitalizes some names.
-func fieldOf(group reflect.Type, path string) string {
-	names := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-	for i, name := range slices.Backward(names) {
-		if name == "securityContext" && names[max(i-1, 0)] == "spec" {
-			name = "podSecurityContext"
-		}
-		if own := cmp.Or(findField(group, name), findField(group, inEcho(name))); own != "" {
-			return own
-		}
-	}
-	return ""
-}
-
-// findField returns the name of a field as an Echo spells it, or an empty string.
-func findField(group reflect.Type, name string) string {
-	for field := range group.Fields() {
-		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && strings.EqualFold(own, name) {
-			return own
-		}
-	}
-	return ""
+	return problem
 }

@@ -34,8 +34,8 @@ func TestOf(t *testing.T) {
 			message.Problem{Text: "an admission webhook or policy denies the Ingress x", Quote: denial, Advice: policy}},
 		"a quota": {failed("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q, requested: "+
 			"count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, limited: count/ingresses.networking.k8s.io=1"))),
-			message.Problem{Text: "the resource quota q has no room for the Ingress x (count/ingresses.networking.k8s.io)",
-				Quote: "requested: count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, " +
+			message.Problem{Text: "a resource quota rejects the Ingress x",
+				Quote: "exceeded quota: q, requested: count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, " +
 					"limited: count/ingresses.networking.k8s.io=1",
 				Advice: "Raise it, or delete other objects."}},
 		"no permission": {failed("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))),
@@ -54,49 +54,50 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOf_fields checks that the advice refers to fields by their names in the Echo.
-func TestOf_fields(t *testing.T) {
-	for name, c := range map[string]struct {
-		kind  string
-		paths []string
-		want  string
-	}{
-		"a family of another cluster": {"Service", []string{"spec.ipFamilies[0]"}, "Change or remove spec.service.ipFamilies in the Echo."},
-		"two fields, one twice": {"Service", []string{"spec.ipFamilyPolicy", "spec.ipFamilies[0]", "spec.ipFamilies[1]"},
-			"Change or remove spec.service.ipFamilies and spec.service.ipFamilyPolicy in the Echo."},
-		"with a capital letter": {"Service", []string{"spec.LoadBalancerSourceRanges[2]"},
-			"Change or remove spec.service.loadBalancerSourceRanges in the Echo."},
-		"an annotation of the Service": {"Service", []string{"metadata.annotations"}, "Change or remove spec.service.annotations in the Echo."},
-		"not a field of the Echo":      {"Service", []string{"spec.clusterIPs"}, "Check spec.service in the Echo."},
-		"no field":                     {"Service", nil, "Check spec.service in the Echo."},
-		"a class":                      {"Ingress", []string{"spec.ingressClassName"}, "Change or remove spec.ingress.className in the Echo."},
-		"a certificate":                {"Ingress", []string{"spec.tls[0].secretName"}, "Change or remove spec.ingress.tlsSecretName in the Echo."},
-		"a variable": {"Deployment", []string{"spec.template.spec.containers[0].env[3].valueFrom.fieldRef.fieldPath"},
-			"Change or remove spec.env in the Echo."},
-		"a context of the pods": {"Deployment", []string{"spec.template.spec.securityContext.sysctls[0].name"},
-			"Change or remove spec.podSecurityContext in the Echo."},
-		"a context of the container": {"Deployment", []string{"spec.template.spec.containers[0].securityContext"},
-			"Change or remove spec.securityContext in the Echo."},
-		"an annotation of the pods": {"Deployment", []string{"spec.template.annotations"}, "Change or remove spec.podAnnotations in the Echo."},
-		"a request":                 {"Deployment", []string{"spec.template.spec.containers[0].resources.requests[cpu]"}, "Change or remove spec.resources in the Echo."},
-		"a peer":                    {"NetworkPolicy", []string{"spec.ingress[0].from[0].ipBlock.cidr"}, "Change or remove spec.networkPolicy.from in the Echo."},
-		"a schedule":                {"CronJob", []string{"spec.schedule"}, "Change or remove spec.checks.schedule in the Echo."},
-		"a kind without fields":     {"PodMonitor", []string{"spec.selector"}, "Change the Echo's field that sets it."},
-	} {
-		var all field.ErrorList
-		for _, path := range c.paths {
-			all = append(all, field.Invalid(field.NewPath(path), "x", "no"))
-		}
-		got := Of(failed(c.kind, apierrors.NewInvalid(schema.GroupKind{Kind: c.kind}, "x", all)))
-		NewWithT(t).Expect(got.Advice).To(Equal(c.want), name)
-		NewWithT(t).Expect(got.Text).To(Equal("the API server rejects the " + c.kind + " x"))
+// TestOf_invalid checks that the API server's words name the fields, and that the advice names the fields of the Echo.
+func TestOf_invalid(t *testing.T) {
+	for kind, advice := range map[string]string{"Service": "Change spec.service in the Echo.", "CronJob": "Change spec.checks in the Echo.",
+		"Deployment": "Change the spec in the Echo."} {
+		err := apierrors.NewInvalid(schema.GroupKind{Kind: kind}, "x", field.ErrorList{
+			field.Invalid(field.NewPath("spec", "ipFamilies").Index(0), "IPv6", "not configured on this cluster"),
+			field.Required(field.NewPath("spec", "type"), "")})
+		NewWithT(t).Expect(Of(failed(kind, err))).To(Equal(message.Problem{Text: "the API server rejects the " + kind + " x",
+			Quote:  `[spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster, spec.type: Required value]`,
+			Advice: advice}))
 	}
 }
 
-func TestOf_quotesTheFields(t *testing.T) {
-	err := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", field.ErrorList{
-		field.Invalid(field.NewPath("spec", "ipFamilies").Index(0), "IPv6", "not configured on this cluster"),
-		field.Required(field.NewPath("spec", "type"), "")})
-	NewWithT(t).Expect(Of(failed("Service", err)).Quote).To(Equal(
-		`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster; spec.type: Required value`))
+// TestQuota covers the API server's messages from k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
+func TestQuota(t *testing.T) {
+	const exceeded = "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"
+	const unset = "failed quota: q: must specify cpu for: a,b; limits.memory for: b"
+	for name, c := range map[string]struct{ words, object, text, advice string }{
+		"the pods": {exceeded, "", "a resource quota rejects the pods", "Raise it, or lower spec.replicas or spec.resources."},
+		"a child":  {exceeded, "the Service x", "a resource quota rejects the Service x", "Raise it, or delete other objects."},
+		"unset":    {unset, "", "a resource quota rejects the pods", "Set spec.resources in the Echo, or a default in a LimitRange."},
+		"no quota allows it": {"insufficient quota to match these scopes: [{PriorityClass In [high]}]", "", "a resource quota rejects the pods",
+			"Create a ResourceQuota that allows this, or ask a cluster administrator."},
+		"not computed yet": {"status unknown for quota: q, resources: pods", "", "", ""},
+		"no quota":         {`violates PodSecurity "restricted:latest": the annotation is "exceeded quota: q"`, "", "", ""},
+	} {
+		for _, before := range []string{"", `pods "x-1" is forbidden: `} {
+			want := message.Problem{Text: c.text, Advice: c.advice}
+			if c.text != "" {
+				want.Quote = c.words
+			}
+			NewWithT(t).Expect(Quota(before+c.words, c.object)).To(Equal(want), name)
+		}
+	}
+}
+
+func TestIsQuotaExceeded(t *testing.T) {
+	for words, want := range map[string]bool{
+		"exceeded quota: q, requested: services=1, used: services=1, limited: services=1": true,
+		"no": false,
+		`admission webhook "w" denied the request: services "x" is forbidden: exceeded quota: q`: false,
+	} {
+		NewWithT(t).Expect(IsQuotaExceeded(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "x", errors.New(words)))).To(
+			Equal(want), words)
+	}
+	NewWithT(t).Expect(IsQuotaExceeded(nil) || IsQuotaExceeded(errors.New("exceeded quota: q"))).To(BeFalse(), "not from the API server")
 }
