@@ -91,18 +91,20 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if err := cmp.Or(invalid, noCertificate); err != nil {
 		return nil, err
 	}
-	o := &Options{URL: strings.TrimSpace(url), Address: strings.TrimSpace(c.address), Direct: strings.TrimSpace(c.direct),
-		Service: strings.TrimSpace(c.OwnService), Headers: headers, Certificate: certificate, Expect: c.expect, Version: version, Deadline: c.deadline}
+	o := &Options{URL: url, Address: c.address, Direct: c.direct, Service: c.OwnService, Headers: headers, Certificate: certificate,
+		Expect: c.expect, Version: version, Deadline: c.deadline}
+	if c.groups != "" {
+		o.Groups = strings.Split(c.groups, ",")
+	}
 	if c.deadline <= 0 {
 		return nil, fmt.Errorf("--deadline: %s must be longer than 0s", c.deadline)
 	}
 	if err := o.checkAddresses(); err != nil {
 		return nil, err
 	}
-	var errs [4]error
-	o.Groups, errs[0] = parseGroups(c.groups)
-	o.Echo, errs[1] = parseName(c.name)
-	o.Source, errs[2] = parseSource(c.source)
-	o.CA, errs[3] = readAuthorities(c.ca)
+	var errs [3]error
+	o.Echo, errs[0] = parseName(c.name)
+	o.Source, errs[1] = parseSource(c.source)
+	o.CA, errs[2] = readAuthorities(c.ca)
 	return o, cmp.Or(errs[:]...)
 }

@@ -26,24 +26,8 @@ func (o *Options) checkAddresses() error {
 	return nil
 }
 
-// parseGroups returns the groups in a comma-separated list, or nil for an empty string. It rejects a list of only commas, which would
-// otherwise mean all default groups.
-func parseGroups(text string) ([]string, error) {
-	var groups []string
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			groups = append(groups, name)
-		}
-	}
-	if strings.TrimSpace(text) != "" && groups == nil {
-		return nil, fmt.Errorf("--groups: %q names no group: omit --groups to examine the default groups", text)
-	}
-	return groups, nil
-}
-
 // parseName parses NAMESPACE/NAME. It returns the zero value for an empty string, and rejects a name that no Echo can have.
 func parseName(text string) (proof.Echo, error) {
-	text = strings.TrimSpace(text)
 	if text == "" {
 		return proof.Echo{}, nil
 	}
@@ -55,7 +39,6 @@ func parseName(text string) (proof.Echo, error) {
 }
 
 func parseSource(text string) (netip.Addr, error) {
-	text = strings.TrimSpace(text)
 	if text == "" {
 		return netip.Addr{}, nil
 	}

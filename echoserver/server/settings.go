@@ -53,19 +53,6 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean trims the characters that files and templates leave around a value. It keeps the default body unchanged, because every character in
-// it is intentional.
-func (o option) clean(text string) string {
-	if o.flag == bodyFlag {
-		return text
-	}
-	return commandline.Clean(text)
-}
-
-// bodyFlag is the flag for the default body. The function options repeats it as a literal, because the reference page is generated from the
-// literals there.
-const bodyFlag = "response-body"
-
 func (o option) variable() string {
 	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
 }
@@ -120,9 +107,9 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 		return s, err
 	}
 	for _, o := range s.options() {
-		name, text := o.variable(), o.clean(env[o.variable()])
+		name, text := o.variable(), env[o.variable()]
 		if fromFlag, ok := given[o.flag]; ok {
-			name, text = "--"+o.flag, o.clean(fromFlag)
+			name, text = "--"+o.flag, fromFlag
 		} else if text == "" {
 			text = o.defaultText
 		}

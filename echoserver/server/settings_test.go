@@ -3,6 +3,9 @@ package server
 import (
 	"bytes"
 	"errors"
+	"io"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,5 +86,100 @@ func TestParseSettings_helpListsAllSettings(t *testing.T) {
 			!strings.Contains(help.String(), "ECHO_"+name+";") {
 			t.Errorf("%s is not in the help:\n%s", name, &help)
 		}
+	}
+}
+
+// settingRow contains a value of a setting that is not the default, and why invalid values are rejected.
+type settingRow struct {
+	usual   string
+	refused map[string]string
+}
+
+func settingRows() map[string]settingRow {
+	const address, headers = "such as :8080", "neither none nor a list"
+	return map[string]settingRow{
+		"http-addr": {":81", map[string]string{"8081": address, ":65536": address, "127.0.0.256:81": address, `":81"`: address,
+			"http://:81": address, "[::1%]:81": address, ":81\r\n": address}},
+		"admin-addr":      {"[::ffff:127.0.0.1]:81", map[string]string{":8080": "uses the same port as ECHO_HTTP_ADDR"}},
+		"tls-addr":        {":81", map[string]string{"127.0.0.1:08080": "uses the same port as ECHO_HTTP_ADDR", "[::]:9090": "uses the same port as ECHO_ADMIN_ADDR"}},
+		"drain-delay":     {"7s", map[string]string{"7": "such as 5s", "7S": "such as 5s", "7s\n": "such as 5s"}},
+		"trusted-proxies": {"10.0.0.0/8", map[string]string{"10.0.0.0/8\n10.1.0.0/16": "such as 10.0.0.0/8", `"10.0.0.0/8"`: "such as 10.0.0.0/8"}},
+		"redact-headers": {"x-a,X-B", map[string]string{"X-A,none": headers, "'X-A'": headers, "X-*": headers, "X-A;X-B": headers,
+			"$HEADERS": headers}},
+		"max-header-bytes": {"16384", map[string]string{"16Ki": "from 8192 to 65536"}},
+		"response-status":  {"418", map[string]string{"418.0": "a whole number from 200"}},
+		"response-delay":   {"2s", map[string]string{"2": "such as 500ms"}},
+		"response-headers": {`[{"name":"X-A","value":"b"}]`, map[string]string{`[{"name":"X-A","val":"b"}]`: `unknown field "val"`,
+			`[{"name":"X-A","value":"b"}] []`: "not a list such as", `{"X-A":"b"}`: "not a list such as"}},
+		"response-faults": {`[{"statusCode":503}]`, map[string]string{"[null]": "faults[0]", `[{"statusCode":"503"}]`: "faults[0]",
+			`[{"status":503}]`: "faults[0]"}},
+		"response-body":          {" \ufeffbody\r\n", nil},
+		"controls":               {"Full", map[string]string{"full": "Safe, Full, or None", "Full,None": "Safe, Full, or None"}},
+		"identity":               {"false", map[string]string{"False": "true nor false", "0": "true nor false"}},
+		"log-level":              {"debug", map[string]string{"DEBUG": "info nor debug", "warn": "info nor debug"}},
+		"tls-dir":                {"/tls", nil},
+		"tls-secret":             {"web-tls", nil},
+		"tls-client-certificate": {"Request", map[string]string{"request": "None, Request, or Require"}},
+		"tls-min-version":        {"VersionTLS13", map[string]string{"1.3": "VersionTLS12 or VersionTLS13"}},
+		"tls-ciphers": {"TLS_RSA_WITH_AES_128_CBC_SHA", map[string]string{"TLS_RSA_WITH_AES_128_CBC_SHA,": "is not the IANA name",
+			"tls_rsa_with_aes_128_cbc_sha": "is not the IANA name"}},
+	}
+}
+
+// parseSetting parses one setting. For a TLS setting, it also sets a TLS port.
+func parseSetting(flag, text string) (Settings, error) {
+	environ := []string{option{flag: flag}.variable() + "=" + text}
+	if strings.HasPrefix(flag, "tls-") && flag != "tls-addr" {
+		environ = append(environ, "ECHO_TLS_ADDR=:8443")
+	}
+	return ParseSettings("dev", nil, environ, io.Discard)
+}
+
+// TestParseSettings_eachSetting checks that each setting has an effect, and that its invalid values are rejected with a reason.
+func TestParseSettings_eachSetting(t *testing.T) {
+	for _, o := range (&Settings{}).options() {
+		row, ok := settingRows()[o.flag]
+		if !ok {
+			t.Errorf("%s has no row", o.flag)
+			continue
+		}
+		unset, err := parseSetting(o.flag, "")
+		if err != nil {
+			t.Errorf("%s is empty: %v", o.flag, err)
+		}
+		if usual, err := parseSetting(o.flag, row.usual); err != nil || reflect.DeepEqual(usual, unset) {
+			t.Errorf("%s: %q has no effect, %v", o.flag, row.usual, err)
+		}
+		for text, why := range row.refused {
+			if _, err := parseSetting(o.flag, text); err == nil || !strings.HasPrefix(err.Error(), o.variable()+": ") || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %q gives %v, want %q", o.flag, text, err, why)
+			}
+		}
+	}
+}
+
+func TestConsistent(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"--tls-client-certificate=Require":                 "ECHO_TLS_CLIENT_CERTIFICATE: no port uses TLS: set ECHO_TLS_ADDR",
+		"--http-addr=:9090":                                `ECHO_ADMIN_ADDR: ":9090" uses the same port as ECHO_HTTP_ADDR, ":9090"`,
+		"--http-addr=127.0.0.1:80 --admin-addr=0.0.0.0:80": "ECHO_ADMIN_ADDR: ",
+		"--tls-dir= --tls-addr=:1":                         `--tls-dir: "" is not a directory`,
+		"--http-addr=127.0.0.1:80 --admin-addr=[::1]:80":   "",
+		"--http-addr=:0 --admin-addr=:0":                   "",
+	} {
+		_, err := ParseSettings("dev", strings.Fields(arguments), nil, io.Discard)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arguments, err, want)
+		}
+	}
+}
+
+// TestUnknownVariables sets a misspelled variable, and the variables that Kubernetes sets for Services named echo and echo-web.
+func TestUnknownVariables(t *testing.T) {
+	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
+		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",
+		"ECHO_WEB_PORT_80_TCP_ADDR=10.0.0.1", "ECHO_DRAIN_DELAY=1s"}, io.Discard)
+	if want := []string{"ECHO_ADMIN_ADDRESS", "ECHO_TRUSTED_PROXY"}; err != nil || !slices.Equal(s.unknown, want) {
+		t.Errorf("got %q, %v, want %q", s.unknown, err, want)
 	}
 }

@@ -6,20 +6,12 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/pflag"
 )
 
-// Clean removes whitespace and byte order marks from both ends of a value. Files and templates can add them.
-func Clean(text string) string {
-	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == mark })
-}
-
 // WithoutMark removes the byte order mark that some editors write at the start of a file.
-func WithoutMark(text string) string { return strings.TrimPrefix(text, string(mark)) }
-
-const mark = '\ufeff'
+func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
 
 // Version returns the line that --version prints.
 func Version(program, version string) string {

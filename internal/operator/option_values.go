@@ -3,42 +3,22 @@ package operator
 import (
 	"fmt"
 	"net"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
-func (o *Options) clean() {
-	texts := []*string{&o.MetricsAddress, &o.MetricsCertPath, &o.ProbeAddress, &o.LeaderElectionNamespace}
-	for _, each := range o.settings() {
-		texts = append(texts, each.value)
-	}
-	for _, text := range texts {
-		*text = commandline.Clean(*text)
-	}
-}
-
-// parseNamespaces returns the names in a list, or none if the list stands for all namespaces. A list that contains only separators may come
-// from a template without values. Such a list is rejected, so that the operator does not watch all namespaces.
+// parseNamespaces returns the names in a list, or none if the list is empty, which stands for all namespaces.
 func parseNamespaces(list string) ([]string, error) {
-	var namespaces []string
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if name == "" || slices.Contains(namespaces, name) {
-			continue
-		}
+	if list == "" {
+		return nil, nil
+	}
+	namespaces := strings.Split(list, ",")
+	for _, name := range namespaces {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
 		}
-		namespaces = append(namespaces, name)
-	}
-	if list != "" && namespaces == nil {
-		return nil, fmt.Errorf("WATCH_NAMESPACE: %q contains no name: leave the setting empty for all namespaces", list)
 	}
 	return namespaces, nil
 }
@@ -72,17 +52,6 @@ func (o *Options) checkAddresses() error {
 
 // disabled is the address that disables an endpoint.
 const disabled = "0"
-
-// checkImage rejects an image that no container runtime can pull, because every Echo with this image would fail.
-func checkImage(name, image string) error {
-	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
-	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)
-	if image != "" && !pattern.MatchString(image) {
-		return fmt.Errorf("%s: %q is not an image such as registry.example.com/echo/echo-server:1.0: "+
-			"write it without quotes or a scheme, and with the path in lower case", name, image)
-	}
-	return nil
-}
 
 func (o *Options) checkLease() error {
 	if problems := validation.IsDNS1123Label(o.LeaderElectionNamespace); o.LeaderElectionNamespace != "" && len(problems) > 0 {

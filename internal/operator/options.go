@@ -15,7 +15,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
-	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -105,7 +104,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"namespace of the lease; defaults to the namespace of the pod")
 	for _, s := range o.settings() {
-		flags.StringVar(s.value, s.flag, cmp.Or(commandline.Clean(getenv(s.environment)), s.preset), s.usage+" (environment variable: "+s.environment+")")
+		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
 	o.Traces = tracing.Enabled(getenv)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
@@ -120,7 +119,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 
 // Complete checks the settings after the flags have been parsed. The error names the setting and its valid values.
 func (o *Options) Complete() error {
-	o.clean()
 	if o.Images.EchoServer == "" {
 		return errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
 	}
@@ -139,8 +137,7 @@ func (o *Options) Complete() error {
 	if o.Policy.PodSecurity, err = policy.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
-	return cmp.Or(o.checkAddresses(), checkImage("RELATED_IMAGE_ECHO_SERVER", o.Images.EchoServer),
-		checkImage("RELATED_IMAGE_PATHCHECK", o.Images.PathCheck), o.checkLease(), o.completeLogLevel())
+	return cmp.Or(o.checkAddresses(), o.checkLease(), o.completeLogLevel())
 }
 
 // completeLogLevel parses the level, and rejects a level at which the content of objects would be logged.

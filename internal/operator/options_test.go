@@ -49,7 +49,7 @@ func TestOptions_flagsOverrideEnvironment(t *testing.T) {
 	o, err = parse("--pod-security=restricted", image, "POD_SECURITY=privileged")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.Policy.PodSecurity.String()).To(Equal("restricted"))
-	o, err = parse("", image, "WATCH_NAMESPACE= a,, b ", "MAX_REPLICAS=1000")
+	o, err = parse("", image, "WATCH_NAMESPACE=a,b", "MAX_REPLICAS=1000")
 	if err != nil || !slices.Equal(o.Namespaces, []string{"a", "b"}) || o.Policy.MaxReplicas != 1000 {
 		t.Errorf("got %+v, %v", o, err)
 	}
@@ -70,17 +70,39 @@ func TestOptions_rejectsInvalidSettings(t *testing.T) {
 			`POD_SECURITY: "strict" is not privileged, baseline, or restricted`},
 		"a level with bodies": {"--zap-log-level=8", []string{image},
 			"LOG_LEVEL: it must be error, info, debug, or a number from 1 (debug) to 7"},
-		"a level that overflows": {"--zap-log-level=200", []string{image}, "LOG_LEVEL: it must be"},
-		"the highest level":      {"--zap-log-level=10", []string{image}, "such as environment variables"},
-		"an invalid variable":    {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: it must be error, info, debug, or a number from 1 (debug) to 7 (most verbose), not "loud"`},
-		"a variable with bodies": {"", []string{image, "LOG_LEVEL=8"}, "LOG_LEVEL: it must be"},
-		"an invalid namespace":   {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
-		"an unknown flag":        {"--follow", []string{image}, "unknown flag: --follow"},
-		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "LOG_LEVEL: it must be"},
-		"a flag without a text":  {"--max-replicas", []string{image}, "flag needs an argument"},
+		"a level that overflows":      {"--zap-log-level=200", []string{image}, "LOG_LEVEL: it must be"},
+		"the highest level":           {"--zap-log-level=10", []string{image}, "such as environment variables"},
+		"an invalid variable":         {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: it must be error, info, debug, or a number from 1 (debug) to 7 (most verbose), not "loud"`},
+		"a variable with bodies":      {"", []string{image, "LOG_LEVEL=8"}, "LOG_LEVEL: it must be"},
+		"an invalid namespace":        {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
+		"a blank in a list":           {"", []string{image, "WATCH_NAMESPACE=a, b"}, `WATCH_NAMESPACE: " b" is not a valid namespace name`},
+		"an empty list":               {"", []string{image, "WATCH_NAMESPACE=,"}, `WATCH_NAMESPACE: "" is not a valid namespace name`},
+		"any namespace":               {"--watch-namespace=*", []string{image}, `WATCH_NAMESPACE: "*" is not a valid namespace name`},
+		"a blank":                     {"", []string{image, "MAX_REPLICAS=7\r\n"}, `MAX_REPLICAS: "7\r\n" is not a whole number`},
+		"other URLs":                  {"--check-urls=Any", []string{image}, `CHECK_URLS: "Any" is neither own nor any`},
+		"no address":                  {"--metrics-bind-address=", []string{image}, `--metrics-bind-address: "" is neither an address such as :8443`},
+		"a port":                      {"--health-probe-bind-address=8443", []string{image}, `--health-probe-bind-address: "8443" is neither an address such as :8443`},
+		"a port that is too high":     {"--metrics-bind-address=:65536", []string{image}, `--metrics-bind-address: ":65536" is neither`},
+		"one address twice":           {"--metrics-bind-address=:8081", []string{image}, `":8081" is also the address of --metrics-bind-address`},
+		"two namespaces of the lease": {"--leader-election-namespace=a,b", []string{image}, `"a,b" is not a valid namespace name`},
+		"an unknown flag":             {"--follow", []string{image}, "unknown flag: --follow"},
+		"an invalid log level":        {"--zap-log-level=loud", []string{image}, "LOG_LEVEL: it must be"},
+		"a flag without a text":       {"--max-replicas", []string{image}, "flag needs an argument"},
 	} {
 		_, err := parse(c.arguments, c.environment...)
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.want)), name)
+	}
+}
+
+// TestAddFlags_readsEachVariable checks that each setting can be set with its variable and with its flag.
+func TestAddFlags_readsEachVariable(t *testing.T) {
+	for i, s := range new(Options).settings() {
+		o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
+		o.AddFlags(flags, func(name string) string { return map[string]string{s.environment: "from " + name}[name] })
+		value := o.settings()[i].value
+		NewWithT(t).Expect(*value).To(Equal("from " + s.environment))
+		NewWithT(t).Expect(flags.Parse([]string{"--" + s.flag + "=from the flag"})).To(Succeed())
+		NewWithT(t).Expect(*value).To(Equal("from the flag"), s.flag)
 	}
 }
 
