@@ -6,9 +6,8 @@ SHELL := /usr/bin/env bash -o pipefail
 # Prerequisites that are commands rely on their order.
 .NOTPARALLEL:
 export CGO_ENABLED := 0
-# The Go version that everything is built with, even on a machine that is configured to use only its own. `make test` compares it with
-# go.mod and the Dockerfiles.
-export GOTOOLCHAIN := go1.27.3
+# The Go version that everything is built with, even on a machine that is configured to use only its own.
+export GOTOOLCHAIN := go$(shell sed -n 's/^go //p' go.mod)
 # Debug information takes time to compile. The same flags for programs, tests, and tools keep Go's build cache shared.
 no_dwarf := -gcflags=all=-dwarf=false
 # Tests do not vet all their dependencies, which would take more than a minute of CPU time: `make lint` vets.

@@ -147,6 +147,26 @@ func TestDockerfilesBuildAsMake(t *testing.T) {
 	}
 }
 
+// TestGoVersionIsThatOfGoMod checks the Go version in the Dockerfiles and in the other modules. Make, CI, and the workflows read go.mod.
+func TestGoVersionIsThatOfGoMod(t *testing.T) {
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))
+	if want == nil {
+		t.Fatal("go.mod does not contain an exact version")
+	}
+	for file := range dockerfiles(t) {
+		for _, found := range regexp.MustCompile(`golang:(\S+)`).FindAllStringSubmatch(text(t, file), -1) {
+			if found[1] != want[1] {
+				t.Errorf("%s has Go %s, but go.mod has %s", file, found[1], want[1])
+			}
+		}
+	}
+	for _, folder := range foldersOf(t, "go.mod") { // other modules may require an older version of Go, but are built with this version
+		if built := `(?m)^(go |toolchain go)` + regexp.QuoteMeta(want[1]) + `$`; !regexp.MustCompile(built).MatchString(text(t, folder, "go.mod")) {
+			t.Errorf("%s/go.mod does not have Go %s", folder, want[1])
+		}
+	}
+}
+
 func TestDockerfileHasTheVersion(t *testing.T) {
 	if want := "ARG VERSION=" + version(t) + "\n"; !strings.Contains(text(t, "Dockerfile"), want) {
 		t.Errorf("Dockerfile does not have %q", want)
