@@ -48,8 +48,8 @@ type Dependencies struct {
 	Policy policy.Policy
 	// Metrics holds the operator's metrics.
 	Metrics *monitoring.Metrics
-	// Traces creates spans for reconciles. The zero value creates no spans.
-	Traces tracing.Tracer
+	// Traces creates spans for reconciles. It is nil if traces are disabled.
+	Traces *tracing.Tracer
 	// Now returns the current time.
 	Now func() time.Time
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/checks"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/internal/status/remedy"
-	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // Reconciler runs the Echoes' checks, and reports the results. It is separate from the Echo reconciler, because the path to an Echo does
@@ -48,7 +47,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.failures.End(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
-	tracing.SetGeneration(ctx, echo.Generation)
 	next, failure := r.reconcileEcho(ctx, echo)
 	r.failures.End(request.NamespacedName, failure)
 	r.Count(ctx, "check", failure)

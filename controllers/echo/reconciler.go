@@ -20,7 +20,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/status"
-	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // Reconciler makes a cluster's objects match its Echoes. All fields are required.
@@ -50,7 +49,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	tracing.SetGeneration(ctx, echo.Generation)
 	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
 		return ctrl.Result{RequeueAfter: wait}, err
 	}

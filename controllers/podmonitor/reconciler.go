@@ -17,7 +17,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
-	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // Reconciler makes Prometheus collect the metrics of the Echoes that request monitoring, in clusters that serve PodMonitors. It is separate
@@ -49,7 +48,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if echo != nil {
-		tracing.SetGeneration(ctx, echo.Generation)
 		err = r.reconcileEcho(ctx, echo)
 	}
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())

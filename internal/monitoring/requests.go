@@ -35,7 +35,7 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		code = strconv.Itoa(response.StatusCode)
 	}
-	verb, resource := OperationOf(r)
+	verb, resource := operationOf(r)
 	c.counter.WithLabelValues(verb, resource, code).Inc()
 	return response, err
 }
@@ -43,10 +43,10 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper implements net.RoundTripperWrapper from k8s.io/apimachinery.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// OperationOf returns the verb and the resource of a request in the form that RBAC rules use, such as "patch" and "echoes/status". For a
+// operationOf returns the verb and the resource of a request in the form that RBAC rules use, such as "patch" and "echoes/status". For a
 // non-resource request, such as a request for the API server's version, the resource is "none". The API server's URL may have a path
 // prefix.
-func OperationOf(r *http.Request) (verb, resource string) {
+func operationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -35,7 +35,7 @@ func TestOperationOf(t *testing.T) {
 		"GET /k8s/clusters/c-1/apis/example.com/v1/echoes":                          "list echoes",
 	} {
 		method, url, _ := strings.Cut(request, " ")
-		verb, resource := OperationOf(httptest.NewRequest(method, url, nil))
+		verb, resource := operationOf(httptest.NewRequest(method, url, nil))
 		NewWithT(t).Expect(verb+" "+resource).To(Equal(want), "%s", request)
 	}
 }

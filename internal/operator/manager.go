@@ -65,7 +65,7 @@ type Operator struct {
 	synced     caches.Synced
 	offered    offered
 	lock       resourcelock.Interface // nil if leader election is disabled
-	traces     tracing.Tracer
+	traces     *tracing.Tracer        // nil if traces are disabled
 }
 
 // New assembles the operator. Complete must have been called on the options. Canceling the context stops only the discovery of the
@@ -78,12 +78,11 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	measured := monitoring.New(time.Now)
 	operator := &Operator{supervisor: supervisor{
 		namespaces: options.Namespaces, missing: options.missing, tlsChanged: make(chan struct{}), log: ctrl.Log}}
-	if operator.traces, err = tracing.New(options.Traces, options.Version, ctrl.Log.WithName("traces")); err != nil {
-		return nil, err
-	}
 	cluster = rest.CopyConfig(cluster)
 	cluster.Wrap(measured.Requests.Wrap)
-	cluster.Wrap(operator.traces.Wrap)
+	if err := operator.trace(cluster, options); err != nil {
+		return nil, err
+	}
 	if operator.supervisor.ask, err = newAskRights(cluster); err != nil {
 		return nil, err
 	}
@@ -131,7 +130,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 
 // Start runs the operator until ctx is done or the process must restart. It returns nil if the operator shut down cleanly.
 func (o *Operator) Start(ctx context.Context) error {
-	defer o.traces.Close(lastSpansTimeout)
+	defer o.sendLastSpans()
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, endSupervision := context.WithCancel(ctx)
 	defer endSupervision()

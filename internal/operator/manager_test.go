@@ -1,11 +1,21 @@
 package operator
 
 import (
+	"context"
 	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -71,6 +81,41 @@ func TestMetricsOptions_authorizesClientsOverHTTP1(t *testing.T) {
 		change(config)
 	}
 	NewWithT(t).Expect(config.NextProtos).To(HaveExactElements("http/1.1"))
+}
+
+// TestTraceRequests checks the spans of a reconcile's requests, including one that gets no response, and that other requests have none.
+func TestTraceRequests(t *testing.T) {
+	g := NewWithT(t)
+	spans := tracetest.NewSpanRecorder()
+	transport := traceRequests(promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &http.Response{StatusCode: http.StatusConflict, Body: http.NoBody}, nil
+	}))
+	send := func(ctx context.Context, method string) {
+		if response, err := transport.RoundTrip(httptest.NewRequestWithContext(ctx, method, "/api/v1/namespaces/shop/services", nil)); err == nil {
+			_ = response.Body.Close()
+		}
+	}
+	send(t.Context(), http.MethodGet)
+	for _, sampler := range []sdktrace.Sampler{sdktrace.AlwaysSample(), sdktrace.NeverSample()} {
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(sampler))
+		ctx, reconcile := provider.Tracer("test").Start(t.Context(), "reconcile")
+		send(ctx, http.MethodPatch)
+		send(ctx, http.MethodPost)
+		reconcile.End()
+	}
+	g.Expect(spans.Ended()).To(HaveLen(3))
+	patch, post, parent := spans.Ended()[0], spans.Ended()[1], spans.Ended()[2]
+	for _, request := range []sdktrace.ReadOnlySpan{patch, post} {
+		g.Expect(request.Parent().SpanID()).To(Equal(parent.SpanContext().SpanID()))
+		g.Expect(request.SpanKind()).To(Equal(trace.SpanKindClient))
+		g.Expect(request.Status().Code).To(Equal(codes.Error))
+	}
+	g.Expect(patch.Attributes()).To(ContainElements(attribute.String("http.request.method", "PATCH"),
+		attribute.String("url.full", "/api/v1/namespaces/shop/services"), attribute.Int("http.response.status_code", http.StatusConflict)))
+	g.Expect(post.Status().Description).To(Equal("unexpected EOF"))
 }
 
 func TestLeaseNamespace(t *testing.T) {

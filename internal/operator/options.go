@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -16,7 +17,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/discovery"
-	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 const (
@@ -106,7 +106,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.Traces = tracing.Enabled(getenv)
+	o.Traces = tracesEnabled(getenv)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
@@ -115,6 +115,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 			flags.AddGoFlag(f)
 		}
 	})
+}
+
+// tracesEnabled reports whether the environment names a collector and does not disable traces.
+func tracesEnabled(getenv func(string) string) bool {
+	disabled := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
+	return !disabled && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
 // Complete checks the settings after the flags have been parsed. The error names the setting and its valid values.

@@ -124,6 +124,24 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
+func TestOptions_tracesIfEnvironmentNamesCollector(t *testing.T) {
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318"
+	for environment, want := range map[string]bool{
+		image:                              false,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc": false,
+		endpoint:                           true,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:1/in": true,
+		endpoint + " OTEL_SDK_DISABLED=True":               false,
+		endpoint + " OTEL_SDK_DISABLED=false":              true,
+		endpoint + " OTEL_TRACES_EXPORTER=otlp":            true,
+		endpoint + " OTEL_TRACES_EXPORTER=none":            false,
+	} {
+		o, err := parse("", append(strings.Fields(environment), image)...)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(o.Traces).To(Equal(want), environment)
+	}
+}
+
 func TestAddFlags_namesVariablesInHelp(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })

@@ -3,13 +3,18 @@ package operator
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/memory"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // Run runs the operator until ctx is done, and then returns nil. Complete must have been called on the options.
@@ -38,4 +43,29 @@ func Run(ctx context.Context, options Options) error {
 	log.Info("starting", "version", options.Version, "namespaces", options.Namespaces, "maxReplicas", options.Policy.MaxReplicas,
 		"podSecurity", options.Policy.PodSecurity.String(), "echoServerImage", options.Images.EchoServer)
 	return operator.Start(ctx)
+}
+
+// trace creates spans for reconciles and for their requests to a cluster if traces are enabled.
+func (o *Operator) trace(cluster *rest.Config, options Options) (err error) {
+	if options.Traces {
+		cluster.Wrap(traceRequests)
+		o.traces, err = tracing.New(options.Version, ctrl.Log.WithName("traces"))
+	}
+	return err
+}
+
+// traceRequests creates spans for the requests of reconciles. Watches and lease requests do not belong to a reconcile.
+func traceRequests(next http.RoundTripper) http.RoundTripper {
+	return otelhttp.NewTransport(next, otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanFromContext(r.Context()).IsRecording() }))
+}
+
+func (o *Operator) sendLastSpans() {
+	if o.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
+	defer cancel()
+	if err := o.traces.Shutdown(ctx); err != nil {
+		ctrl.Log.Error(err, "The last spans were not sent.")
+	}
 }
