@@ -124,6 +124,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options, count)); err != nil {
 		return fmt.Errorf("setting up: %w", err)
 	}
+	o.supervisor.apis.Elected = o.Elected()
 	o.synced = make(caches.Synced)
 	return o.Add(o.synced)
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,7 +54,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 				"kind", kind.Kind, "cause", finding.Cause)
 		}
 	}
-	o.supervisor.apis = o.watchAPIs(cluster, kinds, options.Discovery)
+	o.supervisor.apis = o.watchAPIs(cluster, kinds, options.DiscoveryPeriod)
 	o.offered.tls, err = findTLSProfile(ctx, quick)
 	return err
 }
@@ -133,20 +134,14 @@ func (f offered) watched() caches.Watched {
 }
 
 // watchAPIs returns a watch that asks the cluster about the APIs that Echoes require.
-func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, times discovery.Times) *discovery.Watch {
+func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, period time.Duration) *discovery.Watch {
 	return &discovery.Watch{
-		Changes:  discovery.Changes{Times: times, Began: time.Now(), Start: o.offered.apis},
+		Period:   cmp.Or(period, time.Minute),
+		Began:    time.Now(),
+		Start:    o.offered.apis,
 		Ask:      cluster.Ask,
 		Kinds:    kinds,
 		Required: o.requiredAPIs,
-		Leads: func() bool {
-			select {
-			case <-o.Elected():
-				return true
-			default:
-				return false
-			}
-		},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
-	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
 const (
@@ -56,8 +56,8 @@ type Options struct {
 	Images children.Images
 	Policy policy.Policy
 	Log    zap.Options
-	// Discovery determines when the operator asks the cluster again about APIs that Echoes require.
-	Discovery discovery.Times
+	// DiscoveryPeriod is the time between two queries for APIs that Echoes require. It defaults to a minute.
+	DiscoveryPeriod time.Duration
 	// Traces is true if spans are sent. Tracing is configured only with environment variables, as OpenTelemetry specifies.
 	Traces bool
 
@@ -131,7 +131,6 @@ func (o *Options) Complete() error {
 	if o.checkURLs != checkOwnURLs && o.checkURLs != checkAnyURLs {
 		return fmt.Errorf("CHECK_URLS: %q is neither %s nor %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
 	}
-	o.Discovery = discovery.DefaultTimes()
 	o.Policy.AnyCheckURL = o.checkURLs == checkAnyURLs
 	var err error
 	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {

@@ -23,27 +23,19 @@ const (
 // supervisor stops the process when only a restart can help, because caches are set up only once. A restart helps when caches are unusable,
 // or when they lack namespaces or kinds that they could hold.
 type supervisor struct {
-	// namespaces lists the namespaces to watch, or is empty for all namespaces.
-	namespaces []string
-	// missing holds the rights that were missing at the start.
-	missing missingRights
-	ask     askRights
-	// pending returns the caches that have not received all objects yet.
-	pending func() []string
-	// apis asks the cluster about the optional APIs, which not every cluster serves.
-	apis *discovery.Watch
-	// tlsChanged is closed when the TLS profile of the cluster changes.
-	tlsChanged chan struct{}
+	namespaces []string      // the namespaces to watch, or empty for all namespaces
+	missing    missingRights // the rights that were missing at the start
+	ask        askRights
+	pending    func() []string  // returns the caches that have not received all objects yet
+	apis       *discovery.Watch // asks the cluster about the optional APIs
+	tlsChanged chan struct{}    // closed when the TLS profile of the cluster changes
 	log        logr.Logger
 }
 
 // run blocks until the process should exit.
 func (s *supervisor) run(ctx context.Context) error {
-	began, rights := time.Now(), time.NewTicker(askPeriod)
-	defer rights.Stop()
-	at := s.apis.Next(began)
-	apis := time.NewTimer(time.Until(at))
-	defer apis.Stop()
+	began, rights := time.Now(), time.Tick(askPeriod)
+	apis := time.After(time.Until(s.apis.Next(began)))
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,15 +43,13 @@ func (s *supervisor) run(ctx context.Context) error {
 		case <-s.tlsChanged:
 			s.log.Info("The TLS profile of the cluster has changed. Restarting to apply it.")
 			return nil
-		case <-apis.C:
-			if changes := s.apis.Look(ctx, at); len(changes) > 0 {
+		case now := <-apis:
+			if changes := s.apis.Look(ctx, now); changes != "" {
 				s.log.Info("The APIs of the cluster have changed. Restarting to use them.", "changes", changes)
 				return nil
 			}
-			latest := slices.MaxFunc([]time.Time{at, time.Now()}, time.Time.Compare) // a timer may fire a moment too early
-			at = s.apis.Next(latest)
-			apis.Reset(time.Until(at))
-		case <-rights.C:
+			apis = time.After(time.Until(s.apis.Next(time.Now())))
+		case <-rights:
 			if ends, err := s.checkCaches(ctx, time.Since(began)); ends {
 				return err
 			}
@@ -67,15 +57,22 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should exit because the accessible namespaces have changed or the caches are not filled after
-// fillTimeout. It checks rights only while a namespace is not watched or a cache is not filled.
+// checkCaches reports whether the process should exit because its rights in the namespaces have changed or the caches are not filled after
+// fillTimeout. It checks rights only while a namespace is not watched or a cache is not filled. If that fails, the next call tries again.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
-	pending := s.pending()
-	if len(pending) == 0 && len(s.missing) == 0 {
-		return false, nil
+	pending, asked := s.pending(), s.namespaces
+	if len(pending) == 0 { // watched namespaces are served until the process exits, even if the rights in them change
+		asked = slices.Sorted(maps.Keys(s.missing))
 	}
-	if s.changed(ctx, len(pending) == 0) {
-		return true, nil
+	if len(asked) > 0 {
+		now, err := s.ask(ctx, asked)
+		for _, namespace := range asked {
+			if err == nil && (now[namespace] == nil) != (s.missing[namespace] == nil) {
+				s.log.Info("The permissions in a namespace have changed. Restarting to apply the change.", "namespace", namespace,
+					"missing", now[namespace])
+				return true, nil
+			}
+		}
 	}
 	if len(pending) == 0 || after < fillTimeout {
 		return false, nil
@@ -83,31 +80,4 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 	return true,
 		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these kinds, and check the log for errors",
 			fillTimeout, strings.Join(pending, ", "))
-}
-
-// changed reports whether a restart would change the watched namespaces. Errors are ignored, because the check will be repeated.
-func (s *supervisor) changed(ctx context.Context, filled bool) bool {
-	asked := s.namespaces
-	if filled { // watched namespaces are served until the process exits, even if the rights in them change
-		asked = slices.Sorted(maps.Keys(s.missing))
-	}
-	if len(asked) == 0 {
-		return false
-	}
-	now, err := s.ask(ctx, asked)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(asked, func(namespace string) bool {
-		switch before, after := s.missing[namespace] != nil, now[namespace] != nil; {
-		case before && !after:
-			s.log.Info("A namespace is now accessible. Restarting to watch it.", "namespace", namespace)
-			return true
-		case after && !before:
-			s.log.Info("A namespace is no longer accessible. Restarting without it.", "namespace", namespace,
-				"cause", now.in(namespace))
-			return true
-		}
-		return false
-	})
 }

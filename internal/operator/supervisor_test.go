@@ -48,7 +48,9 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 // unrequired returns a watch that does not ask about any API.
 func unrequired(began time.Time) *discovery.Watch {
 	return &discovery.Watch{
-		Changes:  discovery.Changes{Times: discovery.DefaultTimes(), Began: began},
+		Period:   time.Minute,
+		Began:    began,
+		Ask:      func(context.Context, []discovery.Kind) (discovery.Offer, error) { return nil, nil },
 		Required: func(context.Context) func(discovery.Kind) bool { return func(discovery.Kind) bool { return false } },
 	}
 }

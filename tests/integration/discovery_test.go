@@ -36,7 +36,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1)
 	expectEnds := func(ctx context.Context, count int) {
 		GinkgoHelper()
 		Eventually(ends).WithContext(ctx).Should(Equal([2]int{count, count}))
-		Consistently(ends).WithContext(ctx).WithTimeout(5 * shortTimes().Period).Should(Equal([2]int{count, count}))
+		Consistently(ends).WithContext(ctx).WithTimeout(10 * shortPeriod).Should(Equal([2]int{count, count}))
 	}
 	routed := func(g Gomega, ctx context.Context) {
 		route := &metav1.PartialObjectMetadata{}
@@ -74,7 +74,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1)
 	It("make no replica restart while discovery of the APIs fails", func(ctx SpecContext) {
 		gatewayAPI.hidden.Store(true)
 		uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
-		Consistently(ends).WithContext(ctx).WithTimeout(8 * shortTimes().Period).Should(Equal([2]int{1, 1}))
+		Consistently(ends).WithContext(ctx).WithTimeout(15 * shortPeriod).Should(Equal([2]int{1, 1}))
 		gatewayAPI.hidden.Store(false)
 		expectEnds(ctx, 2)
 	}, SpecTimeout(specTimeout))

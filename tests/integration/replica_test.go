@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/echo-operator/echo-operator/internal/children/routing"
-	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -24,10 +23,8 @@ type replica struct {
 	ended atomic.Int64
 }
 
-// shortTimes returns discovery times that are short enough for tests.
-func shortTimes() discovery.Times {
-	return discovery.Times{Period: 2 * time.Second, Rest: 6 * time.Second}
-}
+// shortPeriod is a discovery period that is short enough for tests.
+const shortPeriod = time.Second
 
 // startReplica starts a replica. The caller must stop the replica.
 func startReplica(config *rest.Config, change func(*operator.Options)) *replica {
@@ -43,7 +40,7 @@ func startReplica(config *rest.Config, change func(*operator.Options)) *replica 
 		defer close(done)
 		for ctx.Err() == nil {
 			next, err := controlplane.NewOperatorWith(config, func(o *operator.Options) {
-				o.Discovery = shortTimes()
+				o.DiscoveryPeriod = shortPeriod
 				change(o)
 			})
 			Expect(err).NotTo(HaveOccurred())
@@ -64,7 +61,7 @@ func (r *replica) expectRestart(ctx context.Context, step func()) {
 	starts := func() int { return r.ends() - before }
 	step()
 	Eventually(starts).WithContext(ctx).ShouldNot(BeZero())
-	Consistently(starts).WithContext(ctx).WithTimeout(4 * shortTimes().Period).Should(Equal(1))
+	Consistently(starts).WithContext(ctx).WithTimeout(8 * shortPeriod).Should(Equal(1))
 }
 
 // discoveredAPI determines what operators discover of Gateway API.

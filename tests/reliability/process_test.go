@@ -18,7 +18,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
-	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -53,7 +52,6 @@ func (s *simulation) start(t *testing.T) {
 			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
 		Policy:     policy.Policy{MaxReplicas: 20},
 		Namespaces: s.namespaces,
-		Discovery:  discovery.DefaultTimes(),
 	})
 	if err != nil {
 		t.Fatal(err)

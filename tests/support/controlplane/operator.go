@@ -12,7 +12,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
-	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -58,7 +57,6 @@ func NewOperatorWith(cluster *rest.Config, change func(*operator.Options)) (*ope
 		ProbeAddress:   "0",
 		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
 		Policy:         policy.Policy{MaxReplicas: MaxReplicas},
-		Discovery:      discovery.DefaultTimes(),
 	}
 	change(&options)
 	user := rest.CopyConfig(cluster)
