@@ -79,7 +79,7 @@ func newRoot(getenv func(string) string) *cobra.Command {
 func newWatch() *cobra.Command {
 	options := watch.Options{}
 	command := &cobra.Command{
-		Use:   "watch " + watch.KindNames("|"),
+		Use:   "watch pods|nodes|deployments|echoes",
 		Short: "Print changes to pods, nodes, deployments, or echoes",
 		Long: "Print objects that are added, updated, or deleted in the cluster from KUBECONFIG, or in the cluster that the program runs in, " +
 			"until interrupted.",
@@ -100,7 +100,7 @@ func runWatch(c *cobra.Command, options watch.Options) error {
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx := ctrl.SetupSignalHandler()
-	cluster, err := operator.FindCluster(ctx, version, options.API())
+	cluster, err := operator.FindCluster(ctx, version, options.API)
 	if err != nil {
 		return err
 	}

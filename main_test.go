@@ -30,7 +30,7 @@ func TestExecute_rejectsInvalidCommandLines(t *testing.T) {
 		"crd --leader-elect":   {"unknown flag: --leader-elect", "  manager crd [flags]\n"},
 		"version --short":      {"unknown flag: --short", "  manager version [flags]\n"},
 		"version x":            {`unknown command "x" for "manager version"`, "  manager version [flags]\n"},
-		"watch":                {"watch requires one of pods, nodes, deployments, echoes, but got nothing", "--selector"},
+		"watch":                {`watch requires one of pods, nodes, deployments, echoes, but got ""`, "--selector"},
 		"watch secrets":        {`but got "secrets"`, "--selector"},
 		"watch pods -o yaml":   {`--output: "yaml" is not a known format`, "--selector"},
 		"watch pods --follow":  {"unknown flag: --follow", "--selector"},

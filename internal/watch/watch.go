@@ -3,136 +3,148 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"strings"
+	"text/template"
 	"time"
 
-	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Run prints changes until ctx is done, and then returns nil. It fails only if it cannot start or cannot print. If a connection breaks or
-// the API server rejects a request, Run reports the problem and retries.
-func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	p := &printer{stdout: stdout, stderr: stderr, json: options.output == "json", kind: options.kind, now: time.Now, failed: fail}
-	cluster = rest.CopyConfig(cluster)
-	cluster.Wrap(func(next http.RoundTripper) http.RoundTripper { return newConnection(next, p.failure) })
-	client, err := dynamic.NewForConfig(cluster)
-	if err != nil {
-		return fmt.Errorf("the cluster configuration cannot be used: %w", err)
-	}
-	informer, err := newInformer(client, options, p)
-	if err != nil {
-		return err
-	}
-	// Run does not wait for the informer, which may be waiting for its next attempt.
-	go informer.RunWithContext(klog.NewContext(ctx, logr.Discard()))
-	<-ctx.Done()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		return cause
+// Options select the objects to watch and the output format.
+type Options struct {
+	API                                   schema.GroupVersion // must be served by the cluster
+	resource, namespace, selector, output string
+}
+
+// AddFlags adds the flags of the command.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.namespace, "namespace", "n", "", "namespace to watch; defaults to all")
+	flags.StringVarP(&o.selector, "selector", "l", "", "label selector, such as app=web,tier!=cache")
+	flags.StringVarP(&o.output, "output", "o", "text", "output format: text, or json for one JSON object per line")
+}
+
+// Complete reads the command's arguments after the flags have been parsed. Its errors name the problem and the valid values.
+func (o *Options) Complete(arguments []string, flags *pflag.FlagSet) error {
+	o.resource = strings.Join(arguments, " ")
+	o.API = map[string]schema.GroupVersion{"pods": corev1.SchemeGroupVersion, "nodes": corev1.SchemeGroupVersion,
+		"deployments": appsv1.SchemeGroupVersion, "echoes": v1.GroupVersion}[o.resource]
+	switch _, err := labels.Parse(o.selector); {
+	case o.API.Empty():
+		return fmt.Errorf("watch requires one of pods, nodes, deployments, echoes, but got %q", o.resource)
+	case flags.Changed("namespace") && (o.resource == "nodes" || len(validation.IsDNS1123Label(o.namespace)) > 0):
+		return fmt.Errorf("--namespace: %q is not a valid namespace of %s: omit the flag to watch all %[2]s", o.namespace, o.resource)
+	case err != nil:
+		return fmt.Errorf("--selector: %q is not a valid label selector, such as app=web,tier!=cache (%w)", o.selector, err)
+	case o.output != "text" && o.output != "json":
+		return fmt.Errorf("--output: %q is not a known format: use text or json", o.output)
 	}
 	return nil
 }
 
-// newInformer returns an informer for the objects that the options select. After an interruption, the informer lists the objects again and
-// reports only the differences.
-func newInformer(client dynamic.Interface, options Options, p *printer) (cache.SharedIndexInformer, error) {
-	source := cache.ToListWatcherWithWatchListSemantics(listWatch(client, options, p), client)
-	informer := cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{ObjectDescription: options.kind.name})
-	if err := informer.SetTransform(strip); err != nil {
-		return nil, err
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if isNews(err) {
-			p.failure(err)
-		}
-	})
+// Run prints changes until ctx is done. It fails only if it cannot start or cannot print. It prints other errors, and retries.
+func Run(ctx context.Context, cluster *rest.Config, o Options, stdout, stderr io.Writer) error {
+	client, err := dynamic.NewForConfig(cluster)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("the cluster configuration cannot be used: %w", err)
 	}
-	_, err = informer.AddEventHandler(handler(p))
-	return informer, err
-}
-
-// isNews reports whether an error that ends a list or watch request must be printed. The connection has already printed errors about
-// missing responses. It is normal for a watch's resource version to become too old, or for the server to close a watch.
-func isNews(err error) bool {
-	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
-		io.ErrUnexpectedEOF)
-}
-
-// listWatch returns functions that list and watch objects, and that print the watch errors that client-go does not report.
-func listWatch(client dynamic.Interface, options Options, p *printer) *cache.ListWatch {
-	objects := client.Resource(options.kind.resource).Namespace(options.namespace)
-	named := func(err error) { p.failure(fmt.Errorf("failed to watch %s: %w", options.kind.name, err)) }
-	return &cache.ListWatch{
+	objects := client.Resource(o.API.WithResource(o.resource)).Namespace(o.namespace)
+	selected := func(list metav1.ListOptions) metav1.ListOptions { list.LabelSelector = o.selector; return list }
+	report := func(_ context.Context, _ *cache.Reflector, err error) {
+		_, _ = fmt.Fprintf(stderr, "ERROR    %s  %v\n", time.Now().Format(time.RFC3339), err)
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-			list.LabelSelector = options.selector
-			return objects.List(ctx, list)
+			return objects.List(ctx, selected(list))
 		},
 		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
-			list.LabelSelector = options.selector
-			stream, err := objects.Watch(ctx, list)
-			if err == nil {
-				return watch.Filter(stream, reportEnd(ctx, named)), nil
+			stream, err := objects.Watch(ctx, selected(list))
+			if utilnet.IsConnectionRefused(err) { // the informer does not report this error
+				report(ctx, nil, err)
 			}
-			if apierrors.IsTooManyRequests(err) {
-				named(err)
-			}
-			return nil, fmt.Errorf("failed to watch %s: %w", options.kind.name, err)
+			return stream, err
 		},
+	}, &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{ObjectDescription: o.resource})
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	_, err = informer.AddEventHandler(newPrinter(stdout, o.output == "json", fail))
+	if err := errors.Join(err, informer.SetTransform(strip), informer.SetWatchErrorHandlerWithContext(report)); err != nil {
+		return err
 	}
+	go informer.RunWithContext(ctx) // Run does not wait for the informer's next attempt
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("printing: %w", cause)
+	}
+	return nil
 }
 
-// reportEnd returns a filter that reports the error that ends a watch, and passes on every event. The filter ignores the error for a
-// resource version that is too old, because that is normal after a long interruption. It also ignores errors from a watch that the client
-// itself closes.
-func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
-	ended := false
-	return func(event watch.Event) (watch.Event, bool) {
-		if event.Type == watch.Error && !ended && ctx.Err() == nil {
-			ended = true
-			if err := apierrors.FromObject(event.Object); !apierrors.IsResourceExpired(err) {
-				report(err)
-			}
+// strip removes managed fields, and all parts of an object that contain environment variables, arguments, or bodies.
+func strip(object any) (any, error) {
+	if o, ok := object.(*unstructured.Unstructured); ok {
+		for _, path := range []string{"metadata managedFields", "metadata annotations " + corev1.LastAppliedConfigAnnotation, "spec env",
+			"spec args", "spec response", "spec template", "spec containers", "spec initContainers", "spec ephemeralContainers"} {
+			unstructured.RemoveNestedField(o.Object, strings.Fields(path)...)
 		}
-		return event, true
+	}
+	return object, nil
+}
+
+// text is the template of a line. It ends with the state of the object.
+const text = `{{.time.Format "2006-01-02T15:04:05Z07:00"}}  {{printf "%-7s" .type}}  {{with .namespace}}{{.}}/{{end}}{{.name}}  ` +
+	`{{with .object}}{{if eq .kind "Pod"}}{{.status.phase}}{{with .spec.nodeName}} on {{.}}{{end}}{{else if eq .kind "Node"}}` +
+	`{{$is := "NotReady"}}{{range .status.conditions}}{{if eq (print .type .status) "ReadyTrue"}}{{$is = "Ready"}}{{end}}{{end}}{{$is}}` +
+	`{{if .spec.unschedulable}}, unschedulable{{end}}` +
+	`{{else}}{{with .status.phase}}{{.}} {{end}}{{or .status.readyReplicas 0}}/{{or .spec.replicas 0}} ready{{end}}{{end}}` + "\n"
+
+// printer prints a change that an informer reports.
+type printer func(what string, object any)
+
+func (p printer) OnAdd(object any, _ bool) { p("ADDED", object) }
+
+func (p printer) OnUpdate(before, after any) {
+	if before.(metav1.Object).GetResourceVersion() != after.(metav1.Object).GetResourceVersion() { // not just listed again
+		p("UPDATED", after)
 	}
 }
 
-// handler returns an event handler that prints the changes that an informer reports.
-func handler(p *printer) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) { p.object(added, object.(*unstructured.Unstructured)) },
-		UpdateFunc: func(old, current any) {
-			before, after := old.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
-			if before.GetUID() != after.GetUID() { // deleted and created again during an interruption
-				p.object(deleted, before)
-				p.object(added, after)
-				return
-			}
-			if before.GetResourceVersion() != after.GetResourceVersion() { // unchanged objects are listed again after an interruption
-				p.object(updated, after)
-			}
-		},
-		DeleteFunc: func(object any) {
-			if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
-				object = lost.Obj
-			}
-			p.object(deleted, object.(*unstructured.Unstructured))
-		},
+func (p printer) OnDelete(object any) {
+	if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
+		object = lost.Obj
+	}
+	p("DELETED", object)
+}
+
+func newPrinter(to io.Writer, asJSON bool, fail func(error)) printer {
+	return func(what string, object any) {
+		o, line := object.(*unstructured.Unstructured), &strings.Builder{}
+		event := map[string]any{
+			"time": time.Now(), "type": what, "kind": o.GetKind(), "namespace": o.GetNamespace(), "name": o.GetName(), "object": o.Object}
+		err := template.Must(template.New("").Parse(text)).Execute(line, event)
+		if asJSON {
+			line.Reset()
+			err = json.NewEncoder(line).Encode(event)
+		}
+		if _, failed := io.WriteString(to, line.String()); err != nil || failed != nil {
+			fail(errors.Join(err, failed))
+		}
 	}
 }

@@ -54,7 +54,7 @@ func rules() []struct {
 	}{
 		{"Flags", []rule{
 			{"internal/operator/options.go", `(?:flags\.\w+Var\(&[\w.]+|\{&[\w.]+), "([a-z-]+)"`, "manager --$1", "docs/reference/configuration.md", "--$1"},
-			{"internal/watch/options.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "manager watch --$1", "docs/reference/commands.md", "--$1"},
+			{"internal/watch/watch.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "manager watch --$1", "docs/reference/commands.md", "--$1"},
 			{"echoserver/server/*settings.go", option, "echo-server --$1", "docs/reference/echo-server.md", "--$1"},
 			{"pathcheck/*.go cmd/pathcheck/*.go", `flags\.\w+\((?:&[\w.]+, )?"([a-z-]+)"`, "pathcheck --$1", "docs/reference/pathcheck.md", "--$1"},
 			{"internal/kubectlecho/*.go", `Flags\(\)\.\w+\(&\w+, "([a-z-]+)"`, "kubectl echo --$1", "docs/reference/kubectl-echo.md", "--$1"},
