@@ -1,8 +1,16 @@
 package pathcheck
 
 import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
 	"os"
 	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
@@ -81,4 +89,133 @@ func (r *Report) fact(name string) *fact.Fact {
 // OK reports whether the Echo was found and the facts meet all expectations.
 func (r *Report) OK() bool {
 	return r.Problem == "" && !slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK })
+}
+
+// maxPinned is the maximum number of expectations in a check.
+const maxPinned = 64
+
+// WriteExpect writes YAML for a check that expects the path to stay unchanged. The YAML contains the facts, the selected groups, and
+// comments about everything that was not tested.
+func (r *Report) WriteExpect(w io.Writer) error {
+	pinned := r.pinned()
+	switch {
+	case r.Problem != "":
+		_, err := fmt.Fprintf(w, "# nothing was tested: %s\n", r.Problem)
+		return err
+	case len(pinned) > maxPinned:
+		return fmt.Errorf("%d facts exceed the maximum of %d expectations per check: examine fewer groups, such as --groups=client,request",
+			len(pinned), maxPinned)
+	}
+	var b strings.Builder
+	for _, each := range r.NotTested {
+		fmt.Fprintf(&b, "# %s was not tested: %s\n", each.Name, each.Reason)
+	}
+	if len(r.groups) > 0 {
+		fmt.Fprintf(&b, "groups: [%s]\n", strings.Join(r.groups, ", "))
+	}
+	b.WriteString("expect:\n")
+	for _, each := range pinned {
+		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // Go and YAML quote printable ASCII in the same way
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pinned returns the expectations that the current facts meet. It omits facts that differ between runs, and values that are not valid in an
+// expectation, such as a server's string that begins with >=.
+func (r *Report) pinned() []Expectation {
+	var pinned []Expectation
+	for _, each := range r.Facts {
+		e, err := ParseExpectation(each.Name + "=" + each.Value)
+		if err == nil && e.met(each.Value) && !each.Detail {
+			pinned = append(pinned, e)
+		}
+	}
+	return pinned
+}
+
+//go:embed report.html
+var reportPage string
+
+// section contains the facts in a group.
+type section struct {
+	Name  string
+	Facts []fact.Fact
+}
+
+// WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
+func (r *Report) WriteHTML(w io.Writer) error {
+	page, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, struct {
+		*Report
+		Sections []section
+	}{r, r.sections()})
+}
+
+func (r *Report) sections() (all []section) {
+	for _, each := range r.Facts {
+		name, _, _ := strings.Cut(each.Name, ".")
+		if len(all) == 0 || all[len(all)-1].Name != name {
+			all = append(all, section{Name: name})
+		}
+		last := &all[len(all)-1]
+		last.Facts = append(last.Facts, each)
+	}
+	return all
+}
+
+// WriteJSON writes the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	return encoder.Encode(r)
+}
+
+// WriteText writes the report as text. Text from servers is already printable ASCII.
+func (r *Report) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", fact.Printable(r.URL), fact.Printable(r.Address), r.From.text(),
+		r.From.Note, r.Requests, r.Bytes, r.Took)
+	if r.Problem != "" {
+		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
+	}
+	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
+	title := "FACT\tVALUE\tRECEIVED\n"
+	for _, each := range r.Facts {
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, fact.Cut(each.Received, 100)) // never fails
+		title = ""
+	}
+	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
+	for _, each := range r.NotTested {
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\n", title, each.Name, each.Reason)
+		title = ""
+	}
+	title = "\nEXPECTED\tWANT\tGOT\n"
+	for _, each := range r.Expected {
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, fact.Printable(each.Want), each.text())
+		title = ""
+	}
+	_ = table.Flush() // writing to the buffer never fails
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (f From) text() string {
+	if f.Host == "" {
+		return "from " + f.Address
+	}
+	return "from " + fact.Printable(f.Host) + " " + f.Address
+}
+
+func (r Result) text() string {
+	switch {
+	case r.OK:
+		return r.Got
+	case r.Got == "":
+		return "not known: FAILED"
+	}
+	return r.Got + ": FAILED"
 }

@@ -1,12 +1,17 @@
 package describe
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -144,4 +149,94 @@ func (a *Response) listRaw() {
 	a.Headers = list.AddFields("header", a.Headers)
 	a.Request.Trailers = list.AddFields("trailer", a.Request.Trailers)
 	a.Request.Query = list.AddFields("query", a.Request.Query)
+}
+
+// maxIndented is the maximum size, in bytes, of JSON that the server indents. People do not read longer JSON, and indenting it takes as
+// long as encoding it.
+const maxIndented = 16 << 10
+
+// CompactJSON returns the response as JSON with a line break at its end. For HTML, markup characters are escaped.
+func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "") }
+
+// IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. To choose compact JSON, it usually
+// needs only the size, in bytes, of the described data.
+func (a *Response) IndentedJSON(described int64) []byte {
+	if described > maxIndented {
+		return a.CompactJSON(false)
+	}
+	indented := a.encode(false, " ")
+	if len(indented) > maxIndented { // because of escapes
+		return a.CompactJSON(false)
+	}
+	return indented
+}
+
+func (a *Response) encode(forHTML bool, indent string) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(forHTML)
+	encoder.SetIndent("", indent)
+	_ = encoder.Encode(a) // writing to a buffer never fails, and all types can be encoded
+	return b.Bytes()
+}
+
+// MaxBytes returns the maximum size, in bytes, of the description of a request with a body. JSON needs up to six bytes to represent one
+// byte. The description contains query parameters twice, and lists the values that are not UTF-8.
+func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
+	const escape = 6
+	return escape*(e.DescribedSize(b)+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r))
+}
+
+// Text returns the response as plain text in UTF-8: the request, then the client and the server.
+func (a *Response) Text() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s %s\nHost: %s\n", a.Method, a.Path, a.Proto, a.Host)
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		for _, value := range a.Headers[name] {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range a.facts() {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
+		}
+	}
+	if body := a.Request.Body; body != nil {
+		fmt.Fprintf(&b, "body: %s\n\n%s\n", body, body.Data)
+	}
+	if utf8.Valid(b.Bytes()) { // nearly always
+		return b.Bytes()
+	}
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
+}
+
+// facts returns the names and values for the text. The caller omits empty values.
+func (a *Response) facts() [][2]string {
+	facts := [][2]string{
+		{"request", a.Request.ID},
+		{"client", a.Client.Address},
+		{"namespace", a.Namespace},
+		{"ingress", a.Ingress},
+		{"service", a.Service},
+		{"pod", a.Pod},
+		{"node", a.Server.Node},
+		{"version", a.Server.Version},
+	}
+	facts = append(facts, a.TLS.facts(a.Client.Certificate)...)
+	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
+		facts = append(facts, [2]string{name, a.Server.Info[name]})
+	}
+	if a.Applied != nil {
+		facts = append(facts, [2]string{"applied", a.Applied.String()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Request.Trailers)) {
+		for _, value := range a.Request.Trailers[name] {
+			facts = append(facts, [2]string{"trailer " + printable(name), value})
+		}
+	}
+	for i := range a.Request.Raw {
+		facts = append(facts, [2]string{"raw", a.Request.Raw[i].String()})
+	}
+	return facts
 }

@@ -1,9 +1,13 @@
 package exchange
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxLogged is the maximum length, in bytes, of each string that a log line takes from a request.
@@ -32,4 +36,50 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 // Truncate shortens a string from a request to at most MaxLogged bytes, for logs and errors.
 func Truncate(text string) string {
 	return text[:min(len(text), MaxLogged)]
+}
+
+// rawPath returns a request's path as received. It omits the query and, in a full URL, the user and host.
+func rawPath(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if strings.HasPrefix(path, "/") || path == "*" {
+		return path
+	}
+	_, path, _ = strings.Cut(path, ":") // after the scheme
+	path = strings.TrimPrefix(path, "//")
+	if begin := strings.IndexByte(path, '/'); begin >= 0 && r.URL.Opaque == "" {
+		return path[begin:]
+	}
+	return ""
+}
+
+// printable returns the beginning of a string from a request. It escapes control characters, which a terminal could act on, and bytes that
+// are not UTF-8, which the log would replace.
+func printable(text string) string {
+	text = Truncate(text)
+	if strings.IndexFunc(text, mustEscape) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		char, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case char == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, rest[0])
+		case mustEscape(char):
+			fmt.Fprintf(&b, `\u%04x`, char)
+		default:
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return b.String()
+}
+
+// mustEscape reports whether a character is a control character, a format character, or U+FFFD. Format characters can change the direction
+// of text, and U+FFFD may stand for invalid UTF-8.
+func mustEscape(char rune) bool {
+	if char < utf8.RuneSelf {
+		return unicode.IsControl(char)
+	}
+	return char == utf8.RuneError || unicode.In(char, unicode.Cc, unicode.Cf)
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
+	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/rejections"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
@@ -49,4 +52,24 @@ func closeAll(listeners []net.Listener) {
 	for _, each := range listeners {
 		_ = each.Close() // the listener may already be closed
 	}
+}
+
+// newAdmin returns the handler of the admin port, which serves metrics and probes. Requests to this port are counted but not logged.
+func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := exchange.New(w, r)
+		metrics.began()
+		defer func() { metrics.ended("admin", r, e.StatusOrOK(), time.Since(e.Began)) }()
+		exchange.SetSecurityHeaders(e.Header())
+		switch r.URL.Path {
+		case "/livez":
+			health(e, true)
+		case "/readyz":
+			health(e, !life.draining.Load())
+		case "/metrics":
+			metrics.expose(e)
+		default:
+			exchange.Reject(e, http.StatusNotFound, "not found: the paths are /metrics, /livez, and /readyz")
+		}
+	})
 }

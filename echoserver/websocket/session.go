@@ -3,6 +3,8 @@ package websocket
 import (
 	"context"
 	"errors"
+	"io"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -115,3 +117,96 @@ func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	}
 	return websocket.StatusProtocolError, "the frame is not valid", ""
 }
+
+const (
+	// LimitMessage is the reason that metrics report for a message that is too long.
+	LimitMessage = "websocket_message"
+	// maxMessage is the maximum size, in bytes, of a WebSocket message.
+	maxMessage = 1 << 20
+	// firstChunk is the size of a message's first chunk. Each chunk is twice as large as the previous one, up to maxChunk.
+	firstChunk = 4 << 10
+	maxChunk   = 64 << 10
+)
+
+var errMessageMemory = errors.New("the server has used up its memory budget; try again later")
+
+// message consists of chunks, so that it uses little more memory than the data received so far: a client can announce more data than it
+// sends.
+type message struct {
+	exchange *exchange.Exchange // reserves and releases the memory
+	chunks   [][]byte           // at least one if the message is complete
+	reserved int64
+}
+
+func (m *message) receive(reader io.Reader) error {
+	for size := firstChunk; ; size = min(2*size, maxChunk) {
+		if !m.exchange.Acquire(int64(size)) {
+			return errMessageMemory
+		}
+		m.reserved += int64(size)
+		chunk := make([]byte, size)
+		n, err := io.ReadFull(reader, chunk)
+		if n > 0 || len(m.chunks) == 0 {
+			m.chunks = append(m.chunks, chunk[:n])
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (m *message) release() { m.exchange.Release(m.reserved) }
+
+var errNotUTF8 = errors.New("a text message must be UTF-8")
+
+// utf8Reader fails as soon as the text can no longer be valid UTF-8 (RFC 6455, 8.1).
+type utf8Reader struct {
+	reader io.Reader
+	text   utf8Stream
+}
+
+// Read implements io.Reader.
+func (r *utf8Reader) Read(p []byte) (int, error) {
+	n, err := r.reader.Read(p)
+	ended := errors.Is(err, io.EOF)
+	if err != nil && !ended {
+		return n, err // the library leaves the data masked after an error
+	}
+	if !r.text.add(p[:n]) || ended && !r.text.complete() {
+		return 0, errNotUTF8
+	}
+	return n, err
+}
+
+// utf8Stream checks text that arrives in parts.
+type utf8Stream struct {
+	partial [utf8.UTFMax]byte // the beginning of a character that the last part did not complete
+	size    int
+}
+
+// add adds a part, and reports whether the text can still be valid UTF-8.
+func (s *utf8Stream) add(part []byte) bool {
+	for s.size > 0 && len(part) > 0 {
+		s.partial[s.size] = part[0]
+		s.size++
+		part = part[1:]
+		if begun := s.partial[:s.size]; utf8.FullRune(begun) {
+			if !utf8.Valid(begun) {
+				return false
+			}
+			s.size = 0
+		}
+	}
+	if len(part) == 0 {
+		return true
+	}
+	whole := exchange.WithoutPartialRune(part)
+	s.size = copy(s.partial[:], part[len(whole):])
+	return utf8.Valid(whole)
+}
+
+// complete reports whether the last character is complete.
+func (s *utf8Stream) complete() bool { return s.size == 0 }

@@ -120,3 +120,8 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o.SetLabels(map[string]string{"app.kubernetes.io/name": "echo-operator", "app.kubernetes.io/managed-by": "echo-operator"})
 	return o
 }
+
+// RouteKind returns the kind of the Routes that OpenShift creates for Ingresses (github.com/openshift/api/route/v1).
+func RouteKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
+}

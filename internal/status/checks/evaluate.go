@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/status/message"
@@ -187,4 +188,17 @@ func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
 		}
 	}
 	return v1.EchoCheckStatus{Name: name}
+}
+
+// ValidateGroups returns an *InvalidSpecError if a check names a group that pathcheck does not know. The schema accepts any name, so that
+// an Echo with a newer group can exist in a cluster with an older operator.
+func ValidateGroups(check *v1.EchoCheck) error {
+	known := knownGroups()
+	for _, name := range check.Groups {
+		if !slices.Contains(known, name) {
+			return &children.InvalidSpecError{
+				Message: fmt.Sprintf("The group %s is unknown", name), Advice: fmt.Sprintf("The known groups are %s.", strings.Join(known, ", "))}
+		}
+	}
+	return nil
 }

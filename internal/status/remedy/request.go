@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status/message"
@@ -107,4 +108,35 @@ func Quota(words, object string) message.Problem {
 		return message.Problem{}
 	}
 	return problem
+}
+
+// IsDenied reports whether an admission webhook or policy denies a request. Webhooks and policies choose the code and the reason of the
+// response, so only the wording of the API server's message identifies a denial. The wording comes from
+// k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go and
+// k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
+func IsDenied(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	message := status.Status().Message
+	_, webhook, found := strings.Cut(message, `admission webhook "`)
+	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
+}
+
+// Route returns what to do if a Gateway does not use a route or a policy, given the condition's reason.
+func Route(reason string) string {
+	switch gatewayv1.RouteConditionReason(reason) {
+	case gatewayv1.RouteReasonNotAllowedByListeners:
+		return "Allow routes from this namespace in a listener of the Gateway (allowedRoutes)."
+	case gatewayv1.RouteReasonNoMatchingListenerHostname:
+		return "Change spec.gateway.hostnames so that a listener of the Gateway matches them."
+	case gatewayv1.RouteReasonNoMatchingParent:
+		return "Set sectionName in spec.gateway.parentRefs to the name of a listener of the Gateway."
+	case gatewayv1.RouteReasonUnsupportedValue, gatewayv1.RouteReasonUnsupportedProtocol, gatewayv1.RouteReasonIncompatibleFilters,
+		gatewayv1.RouteReasonInvalidKind:
+		return "Use a Gateway whose controller supports this, or change spec.gateway."
+	default:
+		return "Check spec.gateway in the Echo, and the listeners of the Gateway."
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
@@ -183,4 +184,21 @@ func decideCaching(second run.Outcome) fact.Fact {
 		return fact.Refused(name, sent, second.Refusal)
 	}
 	return fact.New(name, fact.No, sent, "two responses from the Echo")
+}
+
+// ExamineTimeouts requests a response with the longest delay that the Echo supports.
+func ExamineTimeouts(ctx context.Context, g *run.Group) error {
+	const delay = 30 * time.Second
+	began := time.Now()
+	return g.Examine(ctx, &wire.Request{Path: run.PlainPath + "?echo.delay=" + delay.String(), Timeout: delay + wire.Timeout},
+		func(o run.Outcome) fact.Fact { return decideTimeout(time.Since(began), delay, o) })
+}
+
+func decideTimeout(took, delay time.Duration, o run.Outcome) fact.Fact {
+	const name = "timeouts.response"
+	sent := "a request for a response after " + delay.String()
+	if o.Refusal == "" {
+		return fact.New(name, ">"+delay.String(), sent, "the response")
+	}
+	return fact.New(name, took.Round(time.Second).String(), sent, fact.DescribeRefusal(o.Refusal))
 }

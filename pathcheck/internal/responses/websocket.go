@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -116,4 +119,130 @@ func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error 
 		return errors.New("another message")
 	}
 	return err
+}
+
+// webSocketHandshake sends a WebSocket handshake in the same form as other requests, and keeps the response.
+type webSocketHandshake struct {
+	group    *run.Group
+	response *wire.Response // nil if there was no response
+	err      error          // why there was no response
+}
+
+// dial opens a WebSocket. The library checks the response. The URL is a placeholder, because the group knows the address.
+func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
+	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
+	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
+	return c, err
+}
+
+// RoundTrip implements http.RoundTripper. If the response rejects the handshake, RoundTrip returns an error so that the library does not
+// follow redirects.
+func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) {
+	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket")
+	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {
+		fields = append(fields, wire.Field{Name: name, Value: r.Header.Get(name)})
+	}
+	path := "/-/ws"
+	if h.group.Known.Controls {
+		path += "?echo.handshake=true"
+	}
+	s, err := h.group.Open(r.Context(), &wire.Request{Path: path, Fields: fields})
+	if err != nil {
+		h.err = err
+		return nil, err
+	}
+	response, interim, err := s.ReadHeader()
+	if err != nil {
+		h.err = err
+		return nil, errors.Join(err, s.Close())
+	}
+	h.response = s.NewResponse(response, interim)
+	h.group.Judge(h.response, s.Nonce)
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		return nil, errors.Join(errors.New("the handshake is refused"), s.Close())
+	}
+	s.Allow(4 * largeMessage)
+	response.Body = bufferedStream{s}
+	return response, nil
+}
+
+// bufferedStream is a stream whose reader may already have buffered data that follows the header.
+type bufferedStream struct{ *wire.Stream }
+
+// Read implements io.Reader. It replaces io.EOF, which the library would interpret as the end of a message.
+func (s bufferedStream) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support for it.
+func examineExtendedConnect(ctx context.Context, g *run.Group) error {
+	announced, a, err := g.ExtendedConnect(ctx, &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")})
+	if ended := run.Over(ctx, err); ended != nil {
+		return ended
+	}
+	g.Add(decideExtendedConnect(announced, a, err))
+	if announced && (a == nil || !a.Proven) {
+		return g.Confirm(ctx)
+	}
+	return nil
+}
+
+func decideExtendedConnect(announced bool, a *wire.Response, err error) fact.Fact {
+	const name, sent = "websocket.http2", "a WebSocket over HTTP/2 (RFC 8441)"
+	const announcement = "SETTINGS_ENABLE_CONNECT_PROTOCOL of 1"
+	switch {
+	case !announced && err != nil:
+		return fact.New(name, fact.No, sent, "nothing: "+err.Error())
+	case !announced:
+		return fact.New(name, fact.No, sent, "no "+announcement)
+	case err != nil:
+		return fact.Refused(name, sent, wire.RefusalOf(err))
+	case !a.Proven:
+		return fact.Refused(name, sent, a.Refusal())
+	case a.Status/100 != 2:
+		return fact.New(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo")
+	}
+	return fact.New(name, fact.Yes, sent, announcement+", and a WebSocket")
+}
+
+// examineScheme determines which scheme proxies report for a handshake. It uses the handshake that the Echo received, if known. Otherwise,
+// it sends a handshake to a path at which the Echo describes requests. Only proxies treat this request as a handshake.
+func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
+	if received != nil {
+		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))
+		return nil
+	}
+	if reason := run.Descriptions(g.Known); reason != "" {
+		g.Skip("websocket.proto", reason)
+		return nil
+	}
+	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
+		"Sec-WebSocket-Key", "cGF0aGNoZWNrcGF0aGNoZQ==", "Origin", g.Scheme+"://"+g.Host)
+	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: fields}, decideScheme)
+}
+
+// decideScheme returns the scheme that proxies report for a handshake.
+func decideScheme(o run.Outcome) fact.Fact {
+	const name, sent = "websocket.proto", "a WebSocket handshake"
+	e := o.Described()
+	if e == nil {
+		return fact.Refused(name, sent, o.Refusal)
+	}
+	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
+		values := e.Reported(header, "proto")
+		received := header + ": " + strings.Join(e.Values(header), "; ")
+		switch {
+		case len(values) > 1 && header != "Forwarded": // Forwarded is a list by design
+			return fact.New(name, "list", sent, received)
+		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
+			return fact.New(name, strings.ToLower(values[0]), sent, received)
+		case len(values) > 0:
+			return fact.New(name, "another", sent, received)
+		}
+	}
+	return fact.New(name, "not reported", sent, "")
 }

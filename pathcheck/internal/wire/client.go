@@ -3,9 +3,13 @@ package wire
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
@@ -121,4 +125,22 @@ func (c *Client) Read(s *Stream, limit int64) (*Response, error) {
 		c.Judge(a, s.Nonce)
 	}
 	return a, err
+}
+
+// Roots returns the trusted authorities: the browsers' roots, and the given PEM certificates.
+func Roots(ca []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	for root := range bundle.Roots() {
+		certificate, err := x509.ParseCertificate(root.Certificate)
+		if err != nil {
+			return nil, fmt.Errorf("a built-in root certificate is not valid: %w", err)
+		}
+		if root.Constraint == nil {
+			pool.AddCert(certificate)
+		} else {
+			pool.AddCertWithConstraint(certificate, root.Constraint)
+		}
+	}
+	pool.AppendCertsFromPEM(ca)
+	return pool, nil
 }
