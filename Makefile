@@ -155,7 +155,7 @@ lint-fix: ## Run the linters and fix what they can fix.
 lint-fix: lint_flags := --fix
 lint lint-fix:
 	@tools=$(call tool,lint); for module in . $(test_modules) $(tested_tools); do \
-		(cd "$$module" && "$$tools/golangci-lint" run $(lint_flags) ./...); done
+		(cd "$$module" && "$$tools/golangci-lint" run --allow-parallel-runners $(lint_flags) ./...); done
 	@$(call tool,lint)/golangci-lint-kube-api-linter run -c .golangci-kal.yml ./api/...
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	@$(call tool,lint)/misspell -error *.md docs/*/*.md config/catalog/*.md

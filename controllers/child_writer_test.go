@@ -80,7 +80,7 @@ func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
 		writes []string
 	}{"accepted": {nil, []string{"delete x"}}, "invalid": {invalid, nil}} {
 		g := NewWithT(t)
-		live := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "u"}}
+		live := &networkingv1.Ingress{Namespace: "ns", Name: "x", UID: "u"}
 		w := fakecluster.New(t, live)
 		g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 		writer := replacing(w)

@@ -76,7 +76,7 @@ func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Obj
 	if err != nil {
 		return err
 	}
-	response := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+	response := &metav1.PartialObjectMetadata{Namespace: echo.Namespace, Name: echo.Name}
 	response.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
 	if err := write(response, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return err

@@ -55,12 +55,12 @@ func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo
 // does not exist, and a NameConflictError if another object has the name of a desired child.
 func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, d.Live, c)
-	switch {
-	case err != nil || live == nil || metav1.IsControlledBy(live, echo):
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
-	case c.Desired == nil:
-		return nil, nil
 	}
-	const advice = "Delete it, or give the Echo another name."
-	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
+	if c.Desired != nil {
+		const advice = "Delete it, or give the Echo another name."
+		err = &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
+	}
+	return nil, err
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -16,7 +15,7 @@ import (
 
 func TestReadOwned(t *testing.T) {
 	echo := fakecluster.StoredEcho()
-	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	foreign := &corev1.Service{Namespace: "ns", Name: "x"}
 	earlier := fakecluster.OwnedService(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "of an earlier Echo" }))
 	none, own := []client.Object{}, []client.Object{fakecluster.OwnedService(echo)}
 	for name, c := range map[string]struct {

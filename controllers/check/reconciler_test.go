@@ -40,8 +40,8 @@ func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string
 }
 
 func ownedCronJob(owner client.Object) *batchv1.CronJob {
-	return &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-path", UID: "cronjob-uid",
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
+	return &batchv1.CronJob{Namespace: "ns", Name: "x-path", UID: "cronjob-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
 }
 
 func TestConverge_namesCheckBeforeCreatingCronJob(t *testing.T) {
@@ -70,7 +70,7 @@ func TestReconciler_podSecurity(t *testing.T) {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.PodSecurity = "quay.io/echo-operator/echo-operator-pathcheck:v1", baseline
 	r := &Reconciler{Dependencies: w.Dependencies}
-	_, err = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
+	_, err = r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
 	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
 		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 	}
@@ -84,7 +84,7 @@ func TestReconciler_unknownGroup(t *testing.T) {
 	}))
 	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
 	r := &Reconciler{Dependencies: w.Dependencies}
-	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
+	_, err := r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
 	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
 		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
 	}
@@ -188,7 +188,7 @@ func TestReconciler_tryPod(t *testing.T) {
 				return c.answer
 			}})
 		r := &Reconciler{Dependencies: w.Dependencies}
-		got := r.tryPod(t.Context(), &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-path"}})
+		got := r.tryPod(t.Context(), &batchv1.CronJob{Namespace: "ns", Name: "x-path"})
 		if c.want == "" {
 			NewWithT(t).Expect(got).To(BeZero(), name)
 		} else {

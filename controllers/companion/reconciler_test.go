@@ -9,9 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,9 +22,9 @@ func reconciler(w *fakecluster.World) *Reconciler {
 	return &Reconciler{Dependencies: w.Dependencies, Labeled: w.Labeled()}
 }
 
-var webRequest = ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web-0"}}
+var webRequest = ctrl.Request{Namespace: "ns", Name: "web-0"}
 
-func aNode() *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}} }
+func aNode() *corev1.Node { return &corev1.Node{Name: "n"} }
 
 func TestReconciler_createsAndDeletesCompanion(t *testing.T) {
 	g := NewWithT(t)
@@ -79,7 +77,7 @@ func TestReconciler_correctsCompanionMissingFromCache(t *testing.T) {
 func TestReconciler_keepsForeignPod(t *testing.T) {
 	g := NewWithT(t)
 	cached := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
-	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fakecluster.CompanionPod(t).Name}}
+	foreign := &corev1.Pod{Namespace: "ns", Name: fakecluster.CompanionPod(t).Name}
 	w := fakecluster.NewLate(t, cached, append([]client.Object{foreign}, cached...))
 	w.Fail = func(string) error { return conflict }
 	r := reconciler(w)

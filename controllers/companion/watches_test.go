@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -64,7 +63,7 @@ func TestSchedulabilityChanged(t *testing.T) {
 
 func TestRequestForOwner(t *testing.T) {
 	g := NewWithT(t)
-	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web-0"}}}
+	want := []reconcile.Request{{Namespace: "ns", Name: "web-0"}}
 	g.Expect(requestForOwner(context.Background(), fakecluster.CompanionPod(t))).To(BeComparableTo(want))
 	g.Expect(requestForOwner(context.Background(), fakecluster.OwnerPod())).To(BeNil())
 }

@@ -84,7 +84,7 @@ func TestReconcileDelete_keepsOrphanedObjects(t *testing.T) {
 
 func TestReconcileDelete_ignoresOrphanedDeployment(t *testing.T) {
 	g := NewWithT(t)
-	w := fakecluster.New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}})
+	w := fakecluster.New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{Namespace: "ns", Name: "x"})
 	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(gone(t, w)).To(BeTrue())
 	g.Expect(w.Events()).To(BeNil())

@@ -22,7 +22,7 @@ func versioned(version string) *corev1.Service {
 
 func TestExpectations_waitUntilCacheHoldsWrite(t *testing.T) {
 	metadata := func(version string) client.Object {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", ResourceVersion: version}}
+		return &metav1.PartialObjectMetadata{Namespace: "ns", Name: "x", ResourceVersion: version}
 	}
 	one := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = "10" })
 	for name, c := range map[string]struct {
@@ -60,8 +60,9 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 		w.Writes = nil
 		response, err := r.Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(len(w.Writes) > 0).To(Equal(writes), "reconcile %d", i)
-		g.Expect(response.RequeueAfter == cacheLag).To(Equal(!writes), "reconcile %d", i)
+		wrote, waits := len(w.Writes) > 0, response.RequeueAfter == cacheLag
+		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
+		g.Expect(waits).To(Equal(!writes), "reconcile %d", i)
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 
 // unwantedBudget returns the PodDisruptionBudget of an Echo that no longer requests one.
 func unwantedBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
-	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "budget-uid",
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
+	return &policyv1.PodDisruptionBudget{Namespace: "ns", Name: "x", UID: "budget-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}
 }
 
 func TestReconcile_eachWriteThatFails(t *testing.T) {
@@ -96,7 +96,7 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 // reconcile would start only after a minute. The status must not keep the counts of a Deployment that the Echo no longer owns.
 func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
 	echo := fakecluster.StoredEcho()
-	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}
+	foreign := &appsv1.Deployment{Namespace: "ns", Name: "x", UID: "foreign-uid"}
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "x", errors.New("it exists"))
 	reconcileWithout := func(t *testing.T, read int) ([]string, error) {
 		t.Helper()

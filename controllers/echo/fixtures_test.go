@@ -24,5 +24,5 @@ func failing(w *fakecluster.World) *Reconciler {
 
 // requestForEcho returns the request for the Echo of fakecluster.
 func requestForEcho() ctrl.Request {
-	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}}
+	return ctrl.Request{Namespace: "ns", Name: "x"}
 }

@@ -53,7 +53,7 @@ func TestListPods(t *testing.T) {
 }
 
 func TestNodesOf(t *testing.T) {
-	node := []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+	node := []client.Object{&corev1.Node{Name: "n"}}
 	pods := []corev1.Pod{*fakecluster.OwnerPod()}
 	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
 	known := func(e *v1.Echo) { e.Status.NodeProblems = map[string][]string{"n": {status.NodeDeleted}} }

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -47,9 +46,9 @@ func TestNodeChanged(t *testing.T) {
 
 func TestEchoOfPod(t *testing.T) {
 	g := NewWithT(t)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1",
-		Labels: map[string]string{"app.kubernetes.io/instance": "x"}}}
-	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}}
+	pod := &corev1.Pod{Namespace: "ns", Name: "x-1",
+		Labels: map[string]string{"app.kubernetes.io/instance": "x"}}
+	want := []reconcile.Request{{Namespace: "ns", Name: "x"}}
 	g.Expect(echoOfPod(context.Background(), pod)).To(BeComparableTo(want))
 	pod.Labels = nil
 	g.Expect(echoOfPod(context.Background(), pod)).To(BeEmpty())
@@ -87,7 +86,7 @@ func TestEchoEvents(t *testing.T) {
 
 func TestAffectsOnlyCounts(t *testing.T) {
 	deployment := func(generation int64, updated int32) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: generation}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))},
+		return &appsv1.Deployment{Generation: generation, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))},
 			Status: appsv1.DeploymentStatus{ObservedGeneration: generation, Replicas: 2, UpdatedReplicas: updated, AvailableReplicas: 2}}
 	}
 	pod := func(phase corev1.PodPhase) *corev1.Pod { return &corev1.Pod{Status: corev1.PodStatus{Phase: phase}} }
@@ -124,7 +123,7 @@ func TestGathered_delaysOnlyCounts(t *testing.T) {
 		h.Create(t.Context(), event.CreateEvent{Object: fakecluster.EchoPod()}, q)
 		synctest.Wait()
 		g.Expect(q.Len()).To(BeZero())
-		time.Sleep(gatherPeriod) // in the bubble's time
+		<-time.NewTimer(gatherPeriod).C
 		synctest.Wait()
 		g.Expect(q.Len()).To(Equal(1))
 		failed := fakecluster.EchoPod()

@@ -27,7 +27,7 @@ func fullResponse(t testing.TB) Response {
 	}
 	odd := "\"\\\n\x00\x7f\uFFFD\u2028<b>&é"
 	return Response{Path: odd, Host: odd, Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"B": {"1", odd}, "A": {}, odd: {""}},
-		Port: "8080", Identity: Identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
+		Port: "8080", Namespace: "a", Ingress: "b", Service: "c", Pod: "d",
 		TLS: &TLS{Version: "TLSv1.3", PeerCertificates: []string{odd, "b"}, ServerName: odd, NegotiatedProtocol: "h2", CipherSuite: "c"},
 		Request: Request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1,
 			HeaderNames: []string{"a", odd},

@@ -35,7 +35,7 @@ func TestEcho(t *testing.T) {
 			Path: "/a//b/../c?x=1&x=%20&=3", Host: strings.TrimPrefix(address, "http://"), Method: "PUT", Proto: proto, Port: "8080",
 			Headers: map[string][]string{"X-Many": {"1", "2"}, "Accept-Encoding": {"gzip"}, "Content-Length": {"5"}, "X-Request-Id": {"id-7"},
 				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
-			Identity: describe.Identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
+			Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1",
 			Request: describe.Request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
 				Body: &exchange.Body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello",
 					Encoding: "utf-8"}},

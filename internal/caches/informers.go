@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -115,11 +114,9 @@ func stripLabeledPod(object any) (any, error) {
 		return object, nil
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
-			Labels: map[string]string{v1.CompanionLabel: pod.Labels[v1.CompanionLabel]},
-		},
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
+		Labels: map[string]string{v1.CompanionLabel: pod.Labels[v1.CompanionLabel]},
 		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}, nil

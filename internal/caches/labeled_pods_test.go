@@ -50,16 +50,16 @@ func TestNewLabeledPods_selectsByLabel(t *testing.T) {
 
 func TestStripLabeledPod(t *testing.T) {
 	full := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
-			Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m"}},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "o", Controller: new(true)}}},
-		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []corev1.Container{{Name: "c"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed, PodIP: "10.0.0.1"},
+		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
+		Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "o", Controller: new(true)}},
+		Spec:            corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []corev1.Container{{Name: "c"}}},
+		Status:          corev1.PodStatus{Phase: corev1.PodFailed, PodIP: "10.0.0.1"},
 	}
 	want := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: full.DeletionTimestamp,
-			Labels: map[string]string{v1.CompanionLabel: "x"}, OwnerReferences: full.OwnerReferences},
+		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: full.DeletionTimestamp,
+		Labels: map[string]string{v1.CompanionLabel: "x"}, OwnerReferences: full.OwnerReferences,
 		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: full.Spec.Tolerations},
 		Status: corev1.PodStatus{Phase: corev1.PodFailed},
 	}

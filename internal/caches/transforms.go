@@ -22,12 +22,10 @@ func stripGateway(object any) (any, error) {
 		return object, nil
 	}
 	return &gatewayv1.Gateway{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: gateway.Namespace, Name: gateway.Name, UID: gateway.UID, ResourceVersion: gateway.ResourceVersion,
-			Generation: gateway.Generation,
-		},
-		Spec:   gatewayv1.GatewaySpec{Listeners: gateway.Spec.Listeners},
-		Status: gatewayv1.GatewayStatus{Addresses: gateway.Status.Addresses},
+		Namespace: gateway.Namespace, Name: gateway.Name, UID: gateway.UID, ResourceVersion: gateway.ResourceVersion,
+		Generation: gateway.Generation,
+		Spec:       gatewayv1.GatewaySpec{Listeners: gateway.Spec.Listeners},
+		Status:     gatewayv1.GatewayStatus{Addresses: gateway.Status.Addresses},
 	}, nil
 }
 
@@ -77,10 +75,8 @@ func stripPod(object any) (any, error) {
 		return object, nil
 	}
 	stripped := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: echopod.OwnersRead(pod),
-			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels,
-		},
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: echopod.OwnersRead(pod),
+		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels,
 		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Volumes: echopod.VolumesRead(pod)},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: conditionsRead(pod.Status.Conditions),
@@ -117,8 +113,8 @@ func stripNode(object any) (any, error) {
 		return object, nil
 	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion},
-		Spec:       corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
-		Status:     corev1.NodeStatus{Conditions: node.Status.Conditions},
+		Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion,
+		Spec:   corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
+		Status: corev1.NodeStatus{Conditions: node.Status.Conditions},
 	}, nil
 }

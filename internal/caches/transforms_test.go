@@ -20,7 +20,7 @@ import (
 )
 
 func TestStripEcho(t *testing.T) {
-	want := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"a": "b"}}, Spec: v1.EchoSpec{Replicas: new(int32(2))}}
+	want := &v1.Echo{Name: "x", Annotations: map[string]string{"a": "b"}, Spec: v1.EchoSpec{Replicas: new(int32(2))}}
 	full := want.DeepCopy()
 	full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: children.FieldOwner}}
 	full.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
@@ -34,7 +34,7 @@ func TestStripChild(t *testing.T) {
 	own := metav1.ManagedFieldsEntry{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}
 	others := metav1.ManagedFieldsEntry{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate,
 		Subresource: "status"}
-	want := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x", ManagedFields: []metav1.ManagedFieldsEntry{own}}}
+	want := &corev1.Service{Name: "x", ManagedFields: []metav1.ManagedFieldsEntry{own}}
 	full := want.DeepCopy()
 	full.ManagedFields = []metav1.ManagedFieldsEntry{others, own}
 	got, err := stripChild(full)
@@ -63,8 +63,8 @@ func TestStripPodMonitor(t *testing.T) {
 
 func TestStripNode(t *testing.T) {
 	full := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
-		Spec:       corev1.NodeSpec{Unschedulable: true},
+		Name: "n", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		Spec: corev1.NodeSpec{Unschedulable: true},
 		Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{SizeBytes: 1}},
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}},
 	}
@@ -117,7 +117,7 @@ func TestStripPod(t *testing.T) {
 }
 
 func TestStripPod_keepsOtherKinds(t *testing.T) {
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}}}
+	service := &corev1.Service{Name: "s", Labels: map[string]string{"a": "b"}}
 	for _, transform := range []func(any) (any, error){stripEcho, stripNode, stripLabeledPod, stripPod} {
 		if got, err := transform(service); err != nil || got != any(service) {
 			t.Errorf("got %+v, %v", got, err)

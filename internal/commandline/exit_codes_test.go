@@ -143,7 +143,7 @@ type apiServer struct{ port string }
 
 // ServeHTTP implements http.Handler.
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	echo := v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "echo"}}
+	echo := v1.Echo{Name: "web", Namespace: "shop", UID: "echo"}
 	ready := metav1.Condition{Type: string(v1.ConditionReady), Status: metav1.ConditionTrue}
 	var object any
 	switch path := r.URL.Path; path {
@@ -158,12 +158,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/apis/example.com/v1/namespaces/shop/echoes/web":
 		object = echo
 	case "/api/v1/namespaces/shop/services/web":
-		object = corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(true)}}}}
+		object = corev1.Service{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(true)}}}
 	case "/api/v1/namespaces/shop/pods":
 		object = corev1.PodList{Items: []corev1.Pod{{
-			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
-			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+			Name: "web", Namespace: "shop",
+			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		}}}
 	default:
 		http.NotFound(w, r)

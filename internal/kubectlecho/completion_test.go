@@ -24,7 +24,7 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	list := metav1.PartialObjectMetadataList{}
 	for _, name := range names {
-		list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		list.Items = append(list.Items, metav1.PartialObjectMetadata{Name: name})
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(list)

@@ -20,7 +20,7 @@ import (
 func brokenReport() report {
 	hour := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second).UTC())
 	echo := v1.Echo{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", Generation: 1, CreationTimestamp: hour},
+		Namespace: "shop", Name: "web", UID: "web", Generation: 1, CreationTimestamp: hour,
 		Status: v1.EchoStatus{ObservedGeneration: 1, Phase: v1.PhaseWarning, Message: "No such image. Check spec.image.", ReadyReplicas: 1,
 			NodeProblems: map[string][]string{"node-1": {"NotReady", "DiskPressure"}},
 			Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ImagePullFailed",

@@ -21,7 +21,7 @@ import (
 // pod applies the changes to a ready pod with named ports, and returns the result.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Namespace: "shop", Name: name,
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Ports: []corev1.ContainerPort{{Name: "admin", ContainerPort: 1}}},
 			{Name: "echo", Ports: []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9090}, {Name: "http", ContainerPort: 8080}}}}},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
@@ -79,8 +79,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		object = s.echo
 	case r.URL.Path == "/api/v1/namespaces/shop/services/web":
 		object = corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(s.owner == "echo")}}},
-			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
+			OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(s.owner == "echo")}},
+			Spec:            corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
 	case r.URL.Path == "/api/v1/namespaces/shop/pods" && r.URL.Query().Get("labelSelector") == "app=web":
 		object = corev1.PodList{Items: s.pods}
 	default:

@@ -23,12 +23,12 @@ func TestMessage_andIsReady(t *testing.T) {
 		"not Ready": {v1.Echo{Status: status(metav1.ConditionFalse, 0, "No such image.")}, false, "No such image."},
 		"no status": {v1.Echo{}, false, "The operator has not reported a status: it is not running, or does not watch the namespace. " +
 			"Check its pods: kubectl get pods -A -l control-plane=controller-manager"},
-		"Ready before a change": {v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		"Ready before a change": {v1.Echo{Generation: 2,
 			Status: status(metav1.ConditionTrue, 1, "All is well.")}, false,
 			"The operator has not reported on the last change, and may not be running. Check its pods: kubectl get pods -A -l " +
 				"control-plane=controller-manager\n" +
 				"Before the change: All is well."},
-		"being deleted": {v1.Echo{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}},
+		"being deleted": {v1.Echo{DeletionTimestamp: &metav1.Time{Time: time.Now()},
 			Status: status(metav1.ConditionTrue, 0, "All is well.")}, false, "All is well."},
 	} {
 		if got := isReady(&c.echo); got != c.isReady {

@@ -23,7 +23,7 @@ func (c *clock) now() time.Time { return c.time }
 func newClock() *clock { return &clock{time.Unix(10_000, 0)} }
 
 func newEcho(name string, generation int64) *v1.Echo {
-	return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Generation: generation}, Spec: v1.EchoSpec{Replicas: new(int32(3))}}
+	return &v1.Echo{Namespace: "shop", Name: name, Generation: generation, Spec: v1.EchoSpec{Replicas: new(int32(3))}}
 }
 
 // newStatus returns a status for a generation. If a reason is given, the Echo has not been ready since the given Unix time, in seconds.

@@ -80,11 +80,11 @@ func TestToken_requestedForMetricsAccount(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "status": {"token": "for ten minutes"}}`)
 	}))
 	defer server.Close()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentType: "application/json"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gatherer{config: &rest.Config{BearerToken: "of a person"}, client: client, options: options{metricsAccount: "monitoring/scraper"}}
+	g := &gatherer{config: &rest.Config{BearerToken: "of a person"}, client: client, metricsAccount: "monitoring/scraper"}
 	if token, err := g.token(t.Context()); token != "for ten minutes" || err != nil {
 		t.Errorf("the token is %q: %v", token, err)
 	}

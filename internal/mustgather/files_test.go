@@ -9,7 +9,7 @@ import (
 // fixture returns a gatherer that has found an Echo and an operator in a cluster.
 func fixture(t *testing.T) *gatherer {
 	t.Helper()
-	g := &gatherer{options: options{folder: t.TempDir(), version: "dev"}, out: io.Discard, redactor: rules(t), found: map[string][]object{},
+	g := &gatherer{folder: t.TempDir(), version: "dev", out: io.Discard, redactor: rules(t), found: map[string][]object{},
 		missed: []missed{{"leases", "forbidden by RBAC"}}}
 	for kind, manifest := range map[string]string{
 		echoes: `{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,

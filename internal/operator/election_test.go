@@ -14,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -75,7 +74,7 @@ func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
 	t.Cleanup(server.Close)
 	lock, err := newLock(&rest.Config{Host: server.URL}, "ns")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	s.lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName, Namespace: "ns", ResourceVersion: "1"},
+	s.lease = &coordinationv1.Lease{Name: leaseName, Namespace: "ns", ResourceVersion: "1",
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(lock.Identity()), LeaseTransitions: new(int32(7))}}
 	return s, lock
 }

@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -30,12 +29,12 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	defer server.Close()
 	var output bytes.Buffer
 	log := zap.New(zap.WriteTo(&output), zap.Level(level))
-	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	config := &rest.Config{Host: server.URL, ContentType: "application/json"}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
 	writer, err := client.New(config, client.Options{Mapper: mapper})
 	g.Expect(err).NotTo(HaveOccurred())
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
+	pod := &corev1.Pod{Namespace: "ns", Name: "x",
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "TOKEN", Value: value}}}}}}
 	g.Expect(writer.Create(logr.NewContext(t.Context(), log), pod)).To(Succeed())
 	return output.String()

@@ -32,7 +32,7 @@ func reviewer(t *testing.T, all func(authorizationv1.ResourceAttributes) (int, b
 		_ = json.NewEncoder(out).Encode(review)
 	}))
 	t.Cleanup(server.Close)
-	return &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	return &rest.Config{Host: server.URL, QPS: -1, ContentType: "application/json"}
 }
 
 func TestCheckNamespaces_reportsMissingRights(t *testing.T) {

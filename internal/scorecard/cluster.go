@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -127,7 +126,7 @@ func (c *cluster) remove(ctx context.Context, names ...string) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error
 	for _, name := range names {
-		failed = append(failed, client.IgnoreNotFound(c.Delete(ctx, &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}})))
+		failed = append(failed, client.IgnoreNotFound(c.Delete(ctx, &v1.Echo{Namespace: c.namespace, Name: name})))
 	}
 	for _, name := range names {
 		err := wait.PollUntilContextTimeout(ctx, period, patience, true, func(ctx context.Context) (bool, error) {
@@ -167,7 +166,7 @@ func (c *cluster) restricted(ctx context.Context, b Bundle) ([]string, error) {
 
 // podsOfAnEcho creates an Echo with one replica and otherwise default settings, returns the Echo's pods, and deletes the Echo.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
-	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: "scorecard-plain-"}, Spec: v1.EchoSpec{Replicas: new(int32(1))}}
+	echo := &v1.Echo{Namespace: c.namespace, GenerateName: "scorecard-plain-", Spec: v1.EchoSpec{Replicas: new(int32(1))}}
 	if err := c.Create(ctx, echo); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 
@@ -23,8 +22,8 @@ import (
 // TestRemove_continuesAfterErrors checks that remove continues if it cannot delete one of the Echoes or if the test was canceled.
 func TestRemove_continuesAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}
-		other := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "other"}}
+		kept := &v1.Echo{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}
+		other := &v1.Echo{Namespace: "echoes", Name: "other"}
 		w := newWorld(t, kept, other)
 		ctx, end := context.WithCancel(t.Context())
 		end()

@@ -17,7 +17,7 @@ import (
 // podWith returns a pod with the given status, which is in YAML.
 func podWith(t *testing.T, name, status string) corev1.Pod {
 	t.Helper()
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	pod := corev1.Pod{Namespace: "ns", Name: name}
 	NewWithT(t).Expect(yaml.UnmarshalStrict([]byte(status), &pod.Status)).To(Succeed())
 	return pod
 }
@@ -156,7 +156,7 @@ func TestCause(t *testing.T) {
 		return p
 	}
 	refused := func(message string) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
+		return &appsv1.Deployment{Namespace: "ns", Name: "x",
 			Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
 				{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
@@ -207,7 +207,7 @@ func TestCause(t *testing.T) {
 			want: cause{reason: v1.ReasonPodsRejected, problem: whole(`The API server rejects the pods: "admission webhook 'w' denied the request". ` +
 				"Change the Echo as the policy requires, or ask the policy's administrator for an exception."),
 				lasting: true}},
-		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
+		"the rollout is paused": {deployment: &appsv1.Deployment{Namespace: "ns", Name: "x",
 			Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonDeploymentPaused,

@@ -30,7 +30,7 @@ const (
 // available replicas.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		Generation: 2,
 		Status: appsv1.DeploymentStatus{
 			ObservedGeneration: 2, Replicas: counts[0], UpdatedReplicas: counts[1], ReadyReplicas: counts[2], AvailableReplicas: counts[2],
 			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: reason}},
@@ -275,7 +275,7 @@ func TestEvaluate_urlsOfAppliedSpec(t *testing.T) {
 		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true},
 			want: "http://e.ns.svc:82 http://old.example.com"},
 	} {
-		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Spec: spec}
+		echo := &v1.Echo{Namespace: "ns", Name: "e", Spec: spec}
 		echo.Spec.Paused = c.paused
 		echo.Status.URL, echo.Status.ExternalURL = "http://before", "http://old.example.com"
 		got := Evaluate(echo, seen, c.failure, time.Unix(0, 0)).Status

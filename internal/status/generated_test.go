@@ -67,7 +67,7 @@ func (g generator) deployment() *appsv1.Deployment {
 }
 
 func (g generator) pod(i int) corev1.Pod {
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("p%03d", i), CreationTimestamp: metav1.NewTime(clock)}}
+	p := corev1.Pod{Namespace: "ns", Name: fmt.Sprintf("p%03d", i), CreationTimestamp: metav1.NewTime(clock)}
 	p.Spec.NodeName = pick(g, "", "n1", "n2")
 	p.Status.Phase = pick(g, corev1.PodPending, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded, corev1.PodUnknown)
 	p.Status.Message = g.text()

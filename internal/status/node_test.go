@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var (
@@ -18,7 +17,7 @@ var (
 
 // node returns a node named "n" with the given conditions.
 func node(unschedulable bool, conditions ...corev1.NodeCondition) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Unschedulable: unschedulable},
+	return &corev1.Node{Name: "n", Spec: corev1.NodeSpec{Unschedulable: unschedulable},
 		Status: corev1.NodeStatus{Conditions: conditions}}
 }
 

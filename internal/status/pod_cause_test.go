@@ -50,7 +50,7 @@ func TestPodCause_missingCertificate(t *testing.T) {
 		pod := podWith(t, "p", `{phase: Running, containerStatuses: [{`+c.container+`}]}`)
 		if c.secret != "" {
 			pod.Spec.Volumes = []corev1.Volume{
-				{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}
+				{Name: "tls", Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}
 		}
 		NewWithT(t).Expect(flat(podCause(&pod))).To(Equal(cause{reason: v1.ReasonPodsCrashing, problem: whole(c.message), lasting: c.lasting}), name)
 	}

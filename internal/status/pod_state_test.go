@@ -24,7 +24,7 @@ func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
 	c := echopod.CompanionState{
-		Owner: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u"}, Spec: corev1.PodSpec{NodeName: "n"}},
+		Owner: &corev1.Pod{Namespace: "ns", Name: "web-0", UID: "u", Spec: corev1.PodSpec{NodeName: "n"}},
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
@@ -37,10 +37,10 @@ func companionOf(t *testing.T, echo string) corev1.Pod {
 
 func TestSummarizePod(t *testing.T) {
 	own := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", Controller: new(true)}}},
-		Spec:   corev1.PodSpec{NodeName: "n"},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", Controller: new(true)}},
+		Spec:            corev1.PodSpec{NodeName: "n"},
+		Status:          corev1.PodStatus{Phase: corev1.PodRunning},
 	}
 	companion := companionOf(t, "x")
 	strange, unnamed := *own.DeepCopy(), *own.DeepCopy()
@@ -114,7 +114,7 @@ func TestPodDiffers(t *testing.T) {
 
 func TestSortPods_newestFirst(t *testing.T) {
 	pod := func(name string, seconds int64) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)}}
+		return corev1.Pod{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)}
 	}
 	pods := []corev1.Pod{pod("old", 1), pod("b", 2), pod("a", 2), pod("new", 3)}
 	SortPods(pods)

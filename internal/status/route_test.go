@@ -23,7 +23,7 @@ func behindGateway(e *v1.Echo) {
 
 // routeWith returns a one-minute-old HTTPRoute with the given conditions for a Gateway.
 func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
-	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
+	route := &gatewayv1.HTTPRoute{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}
 	if len(conditions) > 0 {
 		route.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: gatewayv1.ParentReference{Name: "g"}, Conditions: conditions}}
 	}

@@ -69,8 +69,8 @@ func failure(status int, reason, more string) respond {
 // guarded returns a handler that responds to permitted requests with 200.
 func guarded(t *testing.T, api *apiServer, log logr.Logger) http.Handler {
 	t.Helper()
-	config := &rest.Config{Host: "http://api.example.com", ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-		BearerToken: "of the operator", TLSClientConfig: rest.TLSClientConfig{CertFile: "/of/the/operator"}}
+	config := &rest.Config{Host: "http://api.example.com", ContentType: "application/json",
+		BearerToken: "of the operator", CertFile: "/of/the/operator"}
 	return filtered(t, config, func(http.RoundTripper) http.RoundTripper { return api }, log)
 }
 
@@ -264,7 +264,7 @@ func TestAccessFilter_usesHTTP1(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config := &rest.Config{Host: server.URL, Insecure: true}
 	get(t, filtered(t, config, nil, logr.Discard()), "/metrics", "Bearer good")
 	NewWithT(t).Expect(protocol).To(Equal("HTTP/1.1"))
 }

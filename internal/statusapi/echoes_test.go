@@ -24,12 +24,12 @@ func threeEchoes() *store {
 		echo := support.Echo(key[0], key[1])
 		s.echoes = append(s.echoes, *echo)
 		s.pods = append(s.pods, corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: key[0], Name: key[1] + "-1", Labels: children.InstanceLabels(echo),
-				OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: key[1], Controller: new(true)}}},
-			Spec: corev1.PodSpec{NodeName: "node-" + key[0]},
+			Namespace: key[0], Name: key[1] + "-1", Labels: children.InstanceLabels(echo),
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: key[1], Controller: new(true)}},
+			Spec:            corev1.PodSpec{NodeName: "node-" + key[0]},
 		})
 	}
-	s.pods = append(s.pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "other"}})
+	s.pods = append(s.pods, corev1.Pod{Namespace: "a", Name: "other"})
 	return s
 }
 

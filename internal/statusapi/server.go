@@ -109,8 +109,8 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 
 // podOf returns the name of the lease holder's pod, which is the holder identity without its unique suffix.
 func podOf(holder string) string {
-	if i := strings.LastIndexByte(holder, '_'); i >= 0 {
-		return holder[:i]
+	if before, _, ok := strings.CutLast(holder, "_"); ok {
+		return before
 	}
 	return holder
 }

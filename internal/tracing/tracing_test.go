@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/echo-operator/echo-operator/tests/support/collector"
@@ -111,7 +110,7 @@ func TestReconciler_recordsFailure(t *testing.T) {
 		got, err := tracer.Reconciler("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			SetFailure(ctx, reason, refused)
 			return want, refused
-		})).Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "till"}})
+		})).Reconcile(t.Context(), reconcile.Request{Namespace: "shop", Name: "till"})
 		g.Expect(got).To(Equal(want))
 		g.Expect(err).To(MatchError(refused))
 	}

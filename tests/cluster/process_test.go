@@ -53,7 +53,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 }
 
 func TestACrashKillsOnlyWhatItNames(t *testing.T) {
-	c := &realCluster{settings: settings{Run: t.TempDir(), Name: "no-such-cluster"}}
+	c := &realCluster{Run: t.TempDir(), Name: "no-such-cluster"}
 	named, other := sleeper(t), sleeper(t)
 	for name, command := range map[string]*exec.Cmd{"etcd": named, "kubelet": other} {
 		if err := c.record(name, command.Process.Pid); err != nil {

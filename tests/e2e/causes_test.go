@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -38,7 +37,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		Entry("a Secret that does not exist", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret 'none' not found.*Create the Secret`,
 			func(s *v1.EchoSpec) {
 				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
+					Name: "none", Key: "x"}}}}
 			}, func(s *v1.EchoSpec) { s.Env = nil }),
 		Entry("no suitable node", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable,
 			"nodes are available: .*didn't match Pod's node affinity/selector",
@@ -49,7 +48,7 @@ var _ = Describe("an Echo that is not ready", func() {
 
 	It("reports that a quota is exceeded, keeps its pods, and continues when the quota allows it", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
-		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
+		quota := &corev1.ResourceQuota{Namespace: namespace, Name: "few",
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
 		Expect(k8s.Create(ctx, quota)).To(Succeed())
 		support.EventuallyObject(ctx, k8s, quota).Should(HaveField("Status.Hard", Not(BeEmpty())))

@@ -14,7 +14,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -75,12 +74,12 @@ func createGateways(ctx context.Context, echo *v1.Echo) {
 	own := &corev1.Service{}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), own)).To(Succeed())
 	for name, selector := range map[string]map[string]string{"gateway": own.Spec.Selector, "dead": nil} {
-		Expect(k8s.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: name},
+		Expect(k8s.Create(ctx, &corev1.Service{Namespace: echo.Namespace, Name: name,
 			Spec: corev1.ServiceSpec{Selector: selector,
 				Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: own.Spec.Ports[0].TargetPort}}}})).To(Succeed())
 	}
 	Expect(k8s.Create(ctx, &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: echo.Namespace, Name: "dead", Labels: map[string]string{discoveryv1.LabelServiceName: "dead"}},
+		Namespace: echo.Namespace, Name: "dead", Labels: map[string]string{discoveryv1.LabelServiceName: "dead"},
 		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{deadAddress}}},
 		Ports: []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(80))}},
 	})).To(Succeed())
@@ -98,7 +97,7 @@ func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: echo.Name + "-path"}, cronJob)).To(Succeed())
 		g.Expect(cronJob.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement("http://" + echo.Spec.Ingress.Host))
 	}).WithContext(ctx).Should(Succeed())
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, GenerateName: "path-"}, Spec: cronJob.Spec.JobTemplate.Spec}
+	job := &batchv1.Job{Namespace: echo.Namespace, GenerateName: "path-", Spec: cronJob.Spec.JobTemplate.Spec}
 	job.Spec.Template.Spec.InitContainers = []corev1.Container{gate()}
 	Expect(k8s.Create(ctx, job)).To(Succeed())
 	process := gateOf(ctx, job)

@@ -113,7 +113,7 @@ func companionEcho(namespace, name, drain string) *v1.Echo {
 func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	template := realcluster.WebPod(echo.Namespace, "", echo.Name)
 	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "web"},
+		Namespace: echo.Namespace, Name: "web",
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(2)),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +40,7 @@ var _ = Describe("a companion", func() {
 		doc.expectAnswer(ctx, first, http.StatusTeapot)
 
 		By("not being selected by other objects")
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+		service := &corev1.Service{Namespace: namespace, Name: "web",
 			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"},
 				Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}}}
 		Expect(k8s.Create(ctx, service)).To(Succeed())

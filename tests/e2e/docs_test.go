@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -143,7 +142,7 @@ func runClient(ctx context.Context, namespace string) {
 // writeCertificate creates the Secret echo-tls with a certificate for a host name, and returns a directory with the Secret's files.
 func writeCertificate(ctx context.Context, namespace, host string) string {
 	GinkgoHelper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}
+	secret := &corev1.Secret{Namespace: namespace, Name: "echo-tls"}
 	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(secret), time.Hour, host)
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 	folder := GinkgoT().TempDir()

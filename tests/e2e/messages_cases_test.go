@@ -18,7 +18,7 @@ func variableFrom(source corev1.EnvVarSource) func(*v1.EchoSpec) {
 }
 
 func secretKey(name string) corev1.EnvVarSource {
-	return corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: "x"}}
+	return corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Name: name, Key: "x"}}
 }
 
 func tooMuchCPU(s *v1.EchoSpec) {
@@ -41,7 +41,7 @@ func podMessages() []explained {
 			objects: "{apiVersion: v1, kind: Secret, metadata: {name: some, namespace: NAMESPACE}}",
 			message: "Container echo .*couldn't find key x in Secret .*Add the key"},
 		of("a missing ConfigMap", v1.ReasonContainerNotStarted, variableFrom(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}),
+			Name: "none", Key: "x"}}),
 			"Container echo .*configmap 'none' not found.*Create the ConfigMap"),
 		of("a crash", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} },
 			"Container echo .*exit code 2: .*ECHO_DRAIN_DELAY.*kubectl logs"),

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -70,7 +69,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 // files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},
+	binding := &rbacv1.ClusterRoleBinding{GenerateName: "must-gather-",
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "default"}}}
 	Expect(k8s.Create(ctx, binding)).To(Succeed())
@@ -81,11 +80,11 @@ func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
 				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "must-gather-"}, Spec: corev1.PodSpec{
+	pod := &corev1.Pod{Namespace: namespace, GenerateName: "must-gather-", Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(0)),
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Volumes:    []corev1.Volume{{Name: "output", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		Volumes:    []corev1.Volume{{Name: "output", EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		Containers: []corev1.Container{container("gather", asOC), container("copy", "trap : TERM INT; sleep infinity & wait")}}}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())
 	return pod

@@ -66,7 +66,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		}
 
 		By("deleting the node together with its pods")
-		Expect(k8s.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})).To(Succeed())
+		Expect(k8s.Delete(ctx, &corev1.Node{Name: node})).To(Succeed())
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost,
 				`NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`,

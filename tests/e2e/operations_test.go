@@ -64,13 +64,13 @@ func loseNamespace(ctx context.Context, name string) {
 	lost := &corev1.Namespace{}
 	Expect(k8s.Get(ctx, client.ObjectKey{Name: name}, lost)).To(Succeed())
 	realcluster.Kubectl(ctx, "delete", "namespace", name, waitTimeout)
-	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: lost.Labels}})).To(Succeed())
+	Expect(k8s.Create(ctx, &corev1.Namespace{Name: name, Labels: lost.Labels})).To(Succeed())
 }
 
 // expectRestored expects that a new Echo is ready and has a saved Echo's metadata, spec, and objects. It returns the new Echo.
 func expectRestored(ctx context.Context, saved *v1.Echo) *v1.Echo {
 	GinkgoHelper()
-	now := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: saved.Namespace, Name: saved.Name}}
+	now := &v1.Echo{Namespace: saved.Namespace, Name: saved.Name}
 	waitReady(ctx, now)
 	Expect(now.UID).NotTo(Equal(saved.UID))
 	Expect(now.Labels).To(Equal(saved.Labels))

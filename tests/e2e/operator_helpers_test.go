@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
@@ -53,7 +52,7 @@ func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	killAfter(ctx, awaitLeader(ctx), step)
 	// The next leader would otherwise wait up to 15 s for the lease to expire.
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	lease := &coordinationv1.Lease{Namespace: operatorNamespace, Name: operatorLease}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,7 +24,7 @@ var _ = Describe("the sample", func() {
 			realcluster.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
 		}
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))
-		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		echo := &v1.Echo{Namespace: namespace, Name: name}
 		waitReady(ctx, echo)
 		return echo
 	}
@@ -53,9 +52,9 @@ var _ = Describe("the sample", func() {
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_tls.yaml")
 		certificate, key, err := cert.GenerateSelfSignedCertKey("echo-tls."+namespace+".svc", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}, Type: corev1.SecretTypeTLS,
+		Expect(k8s.Create(ctx, &corev1.Secret{Namespace: namespace, Name: "echo-tls", Type: corev1.SecretTypeTLS,
 			Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}})).To(Succeed())
-		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}
+		echo := &v1.Echo{Namespace: namespace, Name: "echo-tls"}
 		waitReady(ctx, echo)
 		service := &corev1.Service{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())

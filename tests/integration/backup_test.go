@@ -34,7 +34,7 @@ var _ = Describe("a backup of Echoes", SpecPriority(1), func() {
 		run(suiteKubeconfig, support.Documented(page, "## Backup"))
 
 		server, other := startCluster()
-		Expect(other.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		Expect(other.Create(ctx, &corev1.Namespace{Name: namespace})).To(Succeed())
 		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		create, wait, found := strings.Cut(support.Documented(page, "## Restore"), "kubectl wait")
 		Expect(found).To(BeTrue())

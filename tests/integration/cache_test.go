@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -39,12 +38,12 @@ var _ = Describe("the cache of the operator", func() {
 	})
 
 	It("contains only the fields of nodes and pods that the operator reads", func(ctx SpecContext) {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-", Labels: map[string]string{"zone": "a"}}}
+		node := &corev1.Node{GenerateName: "node-", Labels: map[string]string{"zone": "a"}}
 		Expect(k8s.Create(ctx, node)).To(Succeed())
 		Expect(eventuallyCached(ctx, "", node.Name, &corev1.Node{}).GetLabels()).To(BeEmpty())
 
 		namespace := newNamespace(ctx)
-		unlabeled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unlabeled"},
+		unlabeled := &corev1.Pod{Namespace: namespace, Name: "unlabeled",
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 		Expect(k8s.Create(ctx, unlabeled)).To(Succeed())
 		owner := createOwner(ctx, k8s, namespace, "owner", "none")

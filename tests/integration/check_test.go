@@ -123,7 +123,7 @@ var _ = Describe("a check", func() {
 
 	It("reports why it cannot run, and does not stop the other checks", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		foreign := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-path"},
+		foreign := &batchv1.CronJob{Namespace: namespace, Name: "web-path",
 			Spec: batchv1.CronJobSpec{Schedule: "@yearly",
 				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 					RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}}}}}}
@@ -157,8 +157,8 @@ var _ = Describe("a check", func() {
 		By("no longer running when it is no longer allowed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"others"} })
-		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-late"}})
-		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-unknown"}})
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-late"})
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-unknown"})
 	})
 
 	It("does not prevent the deletion of its Echo", func(ctx SpecContext) {

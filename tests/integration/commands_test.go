@@ -93,14 +93,14 @@ var _ = Describe("the commands of the program", Ordered, func() {
 
 	It("watches other kinds without the CRD for Echoes", func(ctx SpecContext) {
 		nodes, pods := run("watch", "nodes"), run("watch", "pods", "-n", "kube-public")
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+		node := &corev1.Node{Name: "node-1"}
 		Expect(c.Create(ctx, node)).To(Succeed())
 		Eventually(nodes).Should(gbytes.Say(`ADDED    node-1  NotReady\n`))
 		node.Spec.Unschedulable = true
 		Expect(c.Update(ctx, node)).To(Succeed())
 		Eventually(nodes).Should(gbytes.Say(`UPDATED  node-1  NotReady, unschedulable\n`))
 
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "web"},
+		pod := &corev1.Pod{Namespace: "kube-public", Name: "web",
 			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 		Expect(c.Create(ctx, pod)).To(Succeed())
 		Eventually(pods).Should(gbytes.Say(`ADDED    kube-public/web  Pending on node-1\n`))
@@ -236,7 +236,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		}
 
 		labels := map[string]string{"app": "web"}
-		Expect(c.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.DeploymentSpec{
+		Expect(c.Create(ctx, &appsv1.Deployment{Namespace: "default", Name: "web", Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},

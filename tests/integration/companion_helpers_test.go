@@ -31,7 +31,7 @@ func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod
 func createOwner(ctx context.Context, c client.Client, namespace, name, echo string) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo}},
+		Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo},
 		Spec: corev1.PodSpec{
 			Containers:  []corev1.Container{{Name: "web", Image: "web:1"}},
 			Tolerations: []corev1.Toleration{{Key: "rare", Operator: corev1.TolerationOpExists}},
@@ -43,7 +43,7 @@ func createOwner(ctx context.Context, c client.Client, namespace, name, echo str
 
 func newNode(ctx context.Context, c client.Client) *corev1.Node {
 	GinkgoHelper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}
+	node := &corev1.Node{GenerateName: "node-"}
 	Expect(c.Create(ctx, node)).To(Succeed())
 	return node
 }

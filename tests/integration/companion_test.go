@@ -156,7 +156,7 @@ var _ = Describe("a companion", func() {
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
 		Expect(k8s.Delete(ctx, companion, client.GracePeriodSeconds(0))).To(Succeed())
-		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: companion.Name},
+		foreign := &corev1.Pod{Namespace: echo.Namespace, Name: companion.Name,
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })

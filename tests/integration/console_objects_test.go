@@ -16,12 +16,12 @@ var _ = Describe("samples and quick starts in the OpenShift console", Ordered, f
 	It("are added by each operator that OLM installed, and owned by the ClusterRole that OLM created", func(ctx SpecContext) {
 		server, admin := startCluster(append(support.GatewayCRDs(ctx), support.ConsoleCRDs(ctx))...)
 		for _, name := range []string{"console-a", "console-b"} {
-			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
+			Expect(admin.Create(ctx, &corev1.Namespace{Name: name + "-own"})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll,
 				manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
-			Expect(admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "of-olm-" + name, Labels: map[string]string{
-				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}}})).To(Succeed())
+			Expect(admin.Create(ctx, &rbacv1.ClusterRole{Name: "of-olm-" + name, Labels: map[string]string{
+				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}})).To(Succeed())
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own",
 				"OPERATOR_CONDITION_NAME=echo-operator.v0.1.0"},
 				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")

@@ -46,7 +46,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1)
 
 	BeforeAll(func(ctx SpecContext) {
 		server, admin = startCluster()
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.Namespace{Name: namespace})).To(Succeed())
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace,
 			manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())

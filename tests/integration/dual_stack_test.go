@@ -109,7 +109,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		}).WithContext(ctx).Should(Succeed())
 
 		By("creating the ServiceAccount")
-		Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "mesh"}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.ServiceAccount{Namespace: "default", Name: "mesh"})).To(Succeed())
 		Eventually(func() error { return admin.Create(ctx, pod, client.DryRunAll) }).WithContext(ctx).Should(Succeed())
 		Expect(pod.Spec.ServiceAccountName).To(Equal("mesh"))
 		Expect(pod.Spec.Volumes).To(BeEmpty())

@@ -11,7 +11,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -26,7 +25,7 @@ func allowMetrics(ctx context.Context, c client.Client) {
 
 // tokenOf returns a token for a service account, and creates this account if necessary.
 func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name string) string {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	account := &corev1.ServiceAccount{Namespace: namespace, Name: name}
 	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
 	request := &authenticationv1.TokenRequest{}
 	g.Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())

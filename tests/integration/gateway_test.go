@@ -77,7 +77,7 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 	BeforeAll(func(ctx SpecContext) {
 		server, admin = startCluster()
 		for _, name := range []string{namespace, gateways} {
-			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+			Expect(admin.Create(ctx, &corev1.Namespace{Name: name})).To(Succeed())
 		}
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		run = startReplica(gatewayAPI.config(server.Config), func(*operator.Options) {})
@@ -111,7 +111,7 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 	It("the Echo reports its Gateway's problem", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
+		gateway := &gatewayv1.Gateway{Namespace: gateways, Name: "public", Spec: gatewayv1.GatewaySpec{
 			GatewayClassName: "example", Listeners: []gatewayv1.Listener{
 				{Name: "own", Protocol: "HTTP", Port: 8081},
 				{Name: "web", Protocol: "HTTP", Port: 8080,
@@ -170,7 +170,7 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 
 	It("another client's route stays unchanged", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("taken")
-		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
+		foreign := &gatewayv1.HTTPRoute{Namespace: namespace, Name: echo.Name}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseFailed),
@@ -220,9 +220,9 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), &corev1.Service{}) }).WithContext(ctx).Should(Succeed())
 		run.stop()
-		left := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name, Labels: map[string]string{
+		left := &gatewayv1.HTTPRoute{Namespace: namespace, Name: echo.Name, Labels: map[string]string{
 			"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}
 		Expect(admin.Create(ctx, left)).To(Succeed())
 		run = startReplica(gatewayAPI.config(server.Config), func(*operator.Options) {})
 		eventuallyGone(ctx, admin, left)

@@ -3,7 +3,6 @@ package integration
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -24,10 +23,10 @@ var _ = It("a policy for TLS between a Gateway and the pods is managed like othe
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
 			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "secure.example.com", CAConfigMap: "ca"}}
 	})
-	foreign := &gatewayv1.BackendTLSPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name},
+	foreign := &gatewayv1.BackendTLSPolicy{Namespace: echo.Namespace, Name: echo.Name,
 		Spec: gatewayv1.BackendTLSPolicySpec{
 			TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{
-				{LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{Kind: "Service", Name: "other"}}},
+				{Kind: "Service", Name: "other"}},
 			Validation: gatewayv1.BackendTLSPolicyValidation{Hostname: "other.example.com",
 				WellKnownCACertificates: new(gatewayv1.WellKnownCACertificatesSystem)}}}
 	Expect(admin.Create(ctx, foreign)).To(Succeed())

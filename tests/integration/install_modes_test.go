@@ -30,7 +30,7 @@ var _ = Describe("install modes", Ordered, func() {
 	DescribeTable("the operator watches its namespaces, with permissions only in them",
 		func(ctx SpecContext, name string, watched []string, inside, outside []string) {
 			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
-				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+				Expect(admin.Create(ctx, &corev1.Namespace{Name: namespace})).To(Succeed())
 			}
 			user, address := addOperator(ctx, server, admin, name, watched), reserveAddress()
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
@@ -118,7 +118,7 @@ func expectIgnored(ctx context.Context, admin, operator client.Client, echo *v1.
 		g.Expect(now.ResourceVersion).To(Equal(echo.ResourceVersion))
 		g.Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(echo), &appsv1.Deployment{}))).To(BeTrue())
 	}).WithContext(ctx).Should(Succeed())
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "y"},
+	service := &corev1.Service{Namespace: echo.Namespace, Name: "y",
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	finalizing := echo.DeepCopy()
 	finalizing.Finalizers = slices.Concat(finalizing.Finalizers, []string{v1.Finalizer})
@@ -126,7 +126,7 @@ func expectIgnored(ctx context.Context, admin, operator client.Client, echo *v1.
 		"reading an Echo":       operator.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}),
 		"creating a Service":    operator.Create(ctx, service),
 		"writing a finalizer":   operator.Patch(ctx, finalizing, client.MergeFrom(echo)),
-		"deleting a Deployment": operator.Delete(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "x"}}),
+		"deleting a Deployment": operator.Delete(ctx, &appsv1.Deployment{Namespace: echo.Namespace, Name: "x"}),
 	} {
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%s in %s: %v", what, echo.Namespace, err)
 	}

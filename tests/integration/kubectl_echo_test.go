@@ -238,9 +238,9 @@ func adopt(ctx SpecContext, echo *v1.Echo) {
 	GinkgoHelper()
 	deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
 	set := &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1", Labels: deployment.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}},
-		Spec: appsv1.ReplicaSetSpec{Replicas: deployment.Spec.Replicas, Selector: deployment.Spec.Selector, Template: deployment.Spec.Template},
+		Namespace: echo.Namespace, Name: echo.Name + "-1", Labels: deployment.Spec.Template.Labels,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
+		Spec:            appsv1.ReplicaSetSpec{Replicas: deployment.Spec.Replicas, Selector: deployment.Spec.Selector, Template: deployment.Spec.Template},
 	}
 	Expect(k8s.Create(ctx, set)).To(Succeed())
 	for _, suffix := range []string{"-1", "-2"} {

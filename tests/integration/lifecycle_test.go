@@ -114,9 +114,9 @@ var _ = Describe("an Echo", func() {
 
 	It("whose Ingress no longer has a class gets the default class, as a new Ingress would", func(ctx SpecContext) {
 		class := &networkingv1.IngressClass{
-			ObjectMeta: metav1.ObjectMeta{Name: "default-class",
-				Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
-			Spec: networkingv1.IngressClassSpec{Controller: "example.com/controller"},
+			Name:        "default-class",
+			Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"},
+			Spec:        networkingv1.IngressClassSpec{Controller: "example.com/controller"},
 		}
 		Expect(k8s.Create(ctx, class)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, class)).To(Succeed()) })
@@ -190,7 +190,7 @@ var _ = Describe("deleting an Echo", func() {
 
 	It("completes in a namespace that is being deleted, where no events can be created", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "doomed"))
-		Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: echo.Namespace}})).To(Succeed())
+		Expect(k8s.Delete(ctx, &corev1.Namespace{Name: echo.Namespace})).To(Succeed())
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, k8s, echo)
 	})

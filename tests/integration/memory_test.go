@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -64,12 +63,10 @@ func createPods(ctx context.Context, c client.Client, node *corev1.Node) {
 
 func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: []string{"default", "kube-public", "kube-system"}[number%3],
-			Name:      fmt.Sprintf("other-%d", number),
-			Labels: map[string]string{"app.kubernetes.io/name": "other", "app.kubernetes.io/instance": "x",
-				"app.kubernetes.io/managed-by": "Helm"},
-		},
+		Namespace: []string{"default", "kube-public", "kube-system"}[number%3],
+		Name:      fmt.Sprintf("other-%d", number),
+		Labels: map[string]string{"app.kubernetes.io/name": "other", "app.kubernetes.io/instance": "x",
+			"app.kubernetes.io/managed-by": "Helm"},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "registry.example.com/other:1"}}},
 	}
 	if number%2 == 0 {

@@ -34,11 +34,11 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		server, admin = startCluster(support.MonitoringCRDs(ctx)...)
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.Namespace{Name: own})).To(Succeed())
 		operator := addOperator(ctx, server, admin, name, []string{own})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, own, manifest("rbac/monitoring_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
 		labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: deploymentName, Labels: labels},
+		deployment := &appsv1.Deployment{Namespace: own, Name: deploymentName, Labels: labels,
 			Spec: appsv1.DeploymentSpec{
 				Selector: &metav1.LabelSelector{MatchLabels: labels},
 				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -144,7 +144,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 
 	It("the operator works without permissions for PodMonitors", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		const own = "poor-own"
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.Namespace{Name: own})).To(Succeed())
 		user, err := server.AddUser(envtest.User{Name: "poor"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		rules := slices.DeleteFunc(manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules, func(rule rbacv1.PolicyRule) bool {

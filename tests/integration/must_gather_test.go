@@ -114,8 +114,8 @@ func createWithCanary(ctx context.Context, namespace string) {
 	})
 	createEcho(ctx, echo)
 	template := deploymentNow(ctx, Default, namespace, "web").Spec.Template
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-7c9f-x2x4k", Labels: template.Labels,
-		Annotations: lastApplied}, Spec: template.Spec}
+	pod := &corev1.Pod{Namespace: namespace, Name: "web-7c9f-x2x4k", Labels: template.Labels,
+		Annotations: lastApplied, Spec: template.Spec}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: template.Spec.Containers[0].Name, RestartCount: 1,
 		LastTerminationState: corev1.ContainerState{
@@ -134,14 +134,14 @@ func createOperatorObjects(ctx context.Context, namespace string) {
 	spec := corev1.PodSpec{ServiceAccountName: "operator",
 		Containers: []corev1.Container{{Name: "manager", Image: "quay.io/echo-operator/echo-operator:v0.1.0",
 			Env: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: gatherCanary}}}}}
-	Expect(k8s.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels},
+	Expect(k8s.Create(ctx, &appsv1.Deployment{Namespace: namespace, Name: "operator", Labels: labels,
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}})).To(Succeed())
 	Expect(k8s.Create(ctx,
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator-x", Labels: labels}, Spec: spec})).To(Succeed())
-	Expect(k8s.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels},
+		&corev1.Pod{Namespace: namespace, Name: "operator-x", Labels: labels, Spec: spec})).To(Succeed())
+	Expect(k8s.Create(ctx, &policyv1.PodDisruptionBudget{Namespace: namespace, Name: "operator", Labels: labels,
 		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(1))}})).To(Succeed())
-	Expect(k8s.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-operator.example.com"},
+	Expect(k8s.Create(ctx, &coordinationv1.Lease{Namespace: namespace, Name: "echo-operator.example.com",
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-x")}})).To(Succeed())
 }
 

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -142,7 +141,7 @@ func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admi
 	granted ...string) *restrictedProgram {
 	GinkgoHelper()
 	for _, suffix := range []string{"own", "a", "b"} {
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.Namespace{Name: name + "-" + suffix})).To(Succeed())
 	}
 	account := addOperator(ctx, server, admin, name, []string{name + "-own"})
 	run := &restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), admin: admin, user: account.client}

@@ -147,7 +147,7 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 // setOneNotReady makes the first pod of an Echo unready.
 func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
-	first := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1"}}
+	first := &corev1.Pod{Namespace: echo.Namespace, Name: echo.Name + "-1"}
 	setPodStatus(ctx, first, corev1.PodStatus{Phase: corev1.PodRunning,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
 	setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")

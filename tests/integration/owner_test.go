@@ -24,8 +24,8 @@ var _ = Describe("an API server that checks owner references and has not discove
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		config := rest.CopyConfig(server.Config)
 		config.Impersonate.UserName = controlplane.OperatorUser
-		owned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "owned", OwnerReferences: []metav1.OwnerReference{
-			{APIVersion: "example.com/v1", Kind: "Echo", Name: "x", UID: "u", BlockOwnerDeletion: new(true)}}},
+		owned := &corev1.Service{Namespace: "default", Name: "owned", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "example.com/v1", Kind: "Echo", Name: "x", UID: "u", BlockOwnerDeletion: new(true)}},
 			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 		Expect(newClient(config).Create(ctx, owned)).To(MatchError(ContainSubstring("cannot find RESTMapping")),
 			"from now on, the API server caches the list of kinds for 30 s")

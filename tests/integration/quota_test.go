@@ -56,7 +56,7 @@ var _ = Describe("a resource quota", func() {
 		owner := createOwner(ctx, k8s, namespace, "web", echo.Name)
 		quota := createQuota(ctx, namespace, name, hard)
 		template := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "short-1", Labels: template.Labels}, Spec: template.Spec}
+		pod := &corev1.Pod{Namespace: namespace, Name: "short-1", Labels: template.Labels, Spec: template.Spec}
 		var refused error
 		Eventually(func() error { // the API server learns of the quota through a watch
 			refused = k8s.Create(ctx, pod.DeepCopy(), client.DryRunAll)
@@ -155,7 +155,7 @@ var _ = Describe("a resource quota", func() {
 func createQuota(ctx context.Context, namespace, name, hard string) *corev1.ResourceQuota {
 	GinkgoHelper()
 	limit := corev1.ResourceList{corev1.ResourceName(name): resource.MustParse(hard)}
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: limit}}
+	quota := &corev1.ResourceQuota{Namespace: namespace, Name: "none", Spec: corev1.ResourceQuotaSpec{Hard: limit}}
 	Expect(k8s.Create(ctx, quota)).To(Succeed())
 	quota.Status = corev1.ResourceQuotaStatus{Hard: limit, Used: corev1.ResourceList{corev1.ResourceName(name): resource.MustParse("0")}}
 	Expect(k8s.Status().Update(ctx, quota)).To(Succeed())

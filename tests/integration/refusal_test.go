@@ -69,20 +69,19 @@ func refuseServices(
 		validation.Reason = &reason
 	}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Name: namespace,
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
 					Operations: []admissionregistrationv1.OperationType{operation},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
-				}}},
+					APIGroups:  []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}}},
 			},
 			Validations: []admissionregistrationv1.Validation{validation},
 		},
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Name: namespace,
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName: policy.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
 	}
@@ -93,7 +92,7 @@ func refuseServices(
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, policy))).To(Succeed())
 	}
 	DeferCleanup(allow)
-	probe := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
+	probe := &corev1.Service{Namespace: namespace, Name: "probe",
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 	if operation == admissionregistrationv1.Delete {
 		Expect(k8s.Create(ctx, probe.DeepCopy())).To(Succeed())

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -21,7 +20,7 @@ import (
 var _ = Describe("the stand-in for the security context constraint restricted-v2", Ordered, func() {
 	var admin client.Client
 	create := func(ctx SpecContext, change func(*corev1.PodSpec)) (*corev1.Pod, error) {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "pod-"},
+		pod := &corev1.Pod{Namespace: "default", GenerateName: "pod-",
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main"}}}}
 		change(&pod.Spec)
 		return pod, admin.Create(ctx, pod, client.DryRunAll)
@@ -109,7 +108,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: 8080}}
 		}),
 		Entry("a directory of the node", SpecTimeout(specTimeout), "volumes", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
-			p.Volumes = []corev1.Volume{{Name: "x", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+			p.Volumes = []corev1.Volume{{Name: "x", HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}
 		}),
 	)
 })

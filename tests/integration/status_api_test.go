@@ -154,11 +154,11 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}).WithContext(ctx).Should(Succeed())
 
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "shown-1",
-				Labels: map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown",
-					"app.kubernetes.io/managed-by": "echo-operator"},
-				OwnerReferences: []metav1.OwnerReference{
-					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}}},
+			Namespace: "kube-public", Name: "shown-1",
+			Labels: map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown",
+				"app.kubernetes.io/managed-by": "echo-operator"},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "i"}}},
 		}
 		Expect(admin.Create(ctx, pod)).To(Succeed())
@@ -208,7 +208,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusOK))
 		Expect(admin.DeleteAllOf(ctx, &rbacv1.RoleBinding{}, client.InNamespace("default"))).To(Succeed())
 		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusForbidden))
-		Expect(admin.Delete(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fired"}})).To(Succeed())
+		Expect(admin.Delete(ctx, &corev1.ServiceAccount{Namespace: "default", Name: "fired"})).To(Succeed())
 		Eventually(listed).WithContext(ctx).Should(Equal(http.StatusUnauthorized))
 	})
 
@@ -232,7 +232,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 	})
 
 	It("serves readers of the metrics in a cluster without the role system:basic-user", func(ctx SpecContext) {
-		Expect(admin.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "system:basic-user"}})).To(Succeed())
+		Expect(admin.Delete(ctx, &rbacv1.ClusterRoleBinding{Name: "system:basic-user"})).To(Succeed())
 		expect(ctx, "nobody", "/metrics", http.StatusForbidden,
 			`User \"system:serviceaccount:default:nobody\" cannot create resource \"selfsubjectaccessreviews\"`)
 		expect(ctx, "scraper", "/metrics", http.StatusOK, "controller_runtime_reconcile_total")

@@ -121,9 +121,9 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: name, Labels: d.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{
-				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: echo.Name, UID: "some", Controller: new(true)}}},
+		Namespace: echo.Namespace, Name: name, Labels: d.Spec.Template.Labels,
+		OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: echo.Name, UID: "some", Controller: new(true)}},
 		Spec: d.Spec.Template.Spec,
 	}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())

@@ -35,7 +35,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	// operator's metrics endpoint.
 	prepare := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (func() *gexec.Session, string) {
 		GinkgoHelper()
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.Namespace{Name: name + "-own"})).To(Succeed())
 		user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, rules)).To(Succeed())
 		address, kubeconfig := reserveAddress(), writeKubeconfig(user.kubeconfig)
@@ -78,7 +78,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	}, SpecTimeout(specTimeout))
 
 	It("follows the profile of an OpenShift cluster, and restarts when the profile changes", func(ctx SpecContext) {
-		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
+		apiServer := &configv1.APIServer{Name: "cluster",
 			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType,
 				Modern: &configv1.ModernTLSProfile{}}}}
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
@@ -101,8 +101,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 		before := apiServer.DeepCopy()
 		apiServer.Spec.TLSSecurityProfile = &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
-			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11,
-				Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}}
+			MinTLSVersion: configv1.VersionTLS11,
+			Ciphers:       []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}
 		Expect(admin.Patch(ctx, apiServer, client.MergeFrom(before))).To(Succeed())
 		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
 		Expect(session.Err).To(gbytes.Say("The TLS profile of the cluster has changed."))
@@ -129,7 +129,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 				e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", TLS: true, PathType: networkingv1.PathTypeExact}
 			})
 			Expect(admin.Create(ctx, echo)).To(Succeed())
-			ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+			ingress := &networkingv1.Ingress{Namespace: echo.Namespace, Name: echo.Name}
 			support.EventuallyObject(ctx, admin, ingress).Should(HaveField("Spec.TLS", Equal([]networkingv1.IngressTLS{{}})))
 			support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Message", ContainSubstring("OpenShift creates no Route")))
 		}, SpecTimeout(specTimeout))

@@ -107,7 +107,7 @@ func admitDeployments(ctx context.Context, namespace string, decide admission.Ha
 	server := httptest.NewTLSServer(&admission.Webhook{Handler: handler})
 	DeferCleanup(server.Close)
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Name: namespace,
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "deployments.example.org",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
@@ -116,7 +116,7 @@ func admitDeployments(ctx context.Context, namespace string, decide admission.Ha
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+				APIGroups:  []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
 			}},
 			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
@@ -133,7 +133,7 @@ func admitDeployments(ctx context.Context, namespace string, decide admission.Ha
 func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		trial := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trial"}, Spec: appsv1.DeploymentSpec{
+		trial := &appsv1.Deployment{Namespace: namespace, Name: "trial", Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}}

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,7 +92,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 	It("resolves the alerts when the problems are fixed", func(ctx SpecContext) {
 		realcluster.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
 		realcluster.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
-		noImage := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
+		noImage := &v1.Echo{Namespace: namespace, Name: "no-image"}
 		Expect(k8s.Patch(ctx, noImage, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":null}}`)))).To(Succeed())
 		applyCertificate(ctx, support.Echo(namespace, "expiring"), 90*24*time.Hour)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
@@ -106,8 +105,8 @@ var _ = Describe("Prometheus", Ordered, func() {
 		Expect(k8s.Delete(ctx, binding)).To(Succeed())
 		restore := func(ctx SpecContext) {
 			again := &rbacv1.RoleBinding{RoleRef: binding.RoleRef, Subjects: binding.Subjects,
-				ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name, Labels: binding.Labels,
-					Annotations: binding.Annotations}}
+				Namespace: binding.Namespace, Name: binding.Name, Labels: binding.Labels,
+				Annotations: binding.Annotations}
 			Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, again))).To(Succeed())
 		}
 		DeferCleanup(restore, NodeTimeout(time.Minute))

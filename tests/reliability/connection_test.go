@@ -62,7 +62,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 func (c scenario) discover(path string) any {
 	switch parts := strings.Split(strings.Trim(path, "/"), "/"); {
 	case path == "/api":
-		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}}
+		return metav1.APIVersions{Kind: "APIVersions", APIVersion: "v1", Versions: []string{"v1"}}
 	case path == "/apis":
 		return c.apiGroups()
 	case parts[0] == "api" && len(parts) == 2:
@@ -172,7 +172,7 @@ func (c connection) answer(to call) (any, error) {
 		if err := json.Unmarshal(to.body, &options); err != nil {
 			return nil, err
 		}
-		return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}, c.removeOwn(to.objectKey, options)
+		return metav1.Status{Kind: "Status", APIVersion: "v1", Status: metav1.StatusSuccess}, c.removeOwn(to.objectKey, options)
 	default:
 		return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
 	}

@@ -88,8 +88,8 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 		if old := s.get(k); old != nil && old.GetAnnotations()[templateAnnotation] != template {
 			s.drop(k)
 		}
-		s.create(k, corev1.Pod{Spec: d.Spec.Template.Spec, ObjectMeta: metav1.ObjectMeta{Labels: d.Spec.Template.Labels,
-			Annotations: map[string]string{templateAnnotation: template}, OwnerReferences: []metav1.OwnerReference{owner}}})
+		s.create(k, corev1.Pod{Spec: d.Spec.Template.Spec, Labels: d.Spec.Template.Labels,
+			Annotations: map[string]string{templateAnnotation: template}, OwnerReferences: []metav1.OwnerReference{owner}})
 	}
 	for _, pod := range s.list("pods") {
 		if metav1.IsControlledBy(pod, d) && !wanted[pod.GetName()] {

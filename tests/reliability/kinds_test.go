@@ -109,7 +109,7 @@ func (c scenario) serves(k kind) bool { return k.group != gatewayv1.GroupName ||
 
 // apiResources returns the discovery response for a group and version.
 func (c scenario) apiResources(group, version string) metav1.APIResourceList {
-	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+	list := metav1.APIResourceList{Kind: "APIResourceList", APIVersion: "v1",
 		GroupVersion: schema.GroupVersion{Group: group, Version: version}.String()}
 	for resource, k := range kinds {
 		if k.group == group && k.version == version && c.serves(k) {
@@ -122,7 +122,7 @@ func (c scenario) apiResources(group, version string) metav1.APIResourceList {
 
 // apiGroups returns the discovery response for the groups.
 func (c scenario) apiGroups() metav1.APIGroupList {
-	list, seen := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}, map[string]bool{"": true}
+	list, seen := metav1.APIGroupList{Kind: "APIGroupList", APIVersion: "v1"}, map[string]bool{"": true}
 	for _, k := range kinds {
 		if !seen[k.group] && c.serves(k) {
 			seen[k.group] = true

@@ -103,7 +103,7 @@ func orphan(k objectKey) step {
 
 // createOwner creates a pod that requests a companion.
 func createOwner(s *simulation) {
-	s.create(ownerKey, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.CompanionLabel: "x"}},
+	s.create(ownerKey, corev1.Pod{Labels: map[string]string{v1.CompanionLabel: "x"},
 		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}})
 }
 

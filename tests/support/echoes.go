@@ -2,16 +2,14 @@
 package support
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 // Echo returns an Echo with two replicas and the schema's defaults, after applying changes.
 func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 	echo := &v1.Echo{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		APIVersion: v1.GroupVersion.String(), Kind: "Echo",
+		Namespace: namespace, Name: name,
 		Spec: v1.EchoSpec{
 			Replicas:         new(int32(2)),
 			Port:             8080,

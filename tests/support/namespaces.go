@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -36,8 +35,8 @@ type Namespaces struct {
 // deletes the namespace without delaying the next specs.
 func (n *Namespaces) New(ctx context.Context) string {
 	GinkgoHelper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		GenerateName: n.Prefix, Labels: map[string]string{TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
+	namespace := &corev1.Namespace{
+		GenerateName: n.Prefix, Labels: map[string]string{TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}
 	Expect(n.Client.Create(ctx, namespace)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(n.Client.Delete(ctx, namespace))).To(Succeed()) },
 		NodeTimeout(2*time.Minute))

@@ -63,7 +63,7 @@ func rules() []struct {
 		{"Environment variables", []rule{
 			{"main.go internal/operator/*.go internal/tracing/*.go", variable, "", "docs/reference/configuration.md", ""},
 			{"echoserver/server/*settings.go", option, "ECHO_$1", "docs/reference/echo-server.md", ""},
-			{"echoserver/describe/identity.go", ofPods, "", "docs/reference/echo-server.md", ""},
+			{"echoserver/describe/client.go", ofPods, "", "docs/reference/echo-server.md", ""},
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/reference/must-gather.md", ""},
 			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
@@ -36,9 +34,9 @@ func TestDocs_nameEveryKind(t *testing.T) {
 
 func TestWithResources(t *testing.T) {
 	kinds := []desired.Kind{
-		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}},
-		{GroupVersionKind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}},
-		{GroupVersionKind: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Route"}, Optional: true},
+		{Version: "v1", Kind: "Service"},
+		{Group: "batch", Version: "v1", Kind: "Job"},
+		{Group: "example.org", Version: "v1", Kind: "Route", Optional: true},
 	}
 	got, err := withResources(`// +a:b="Echo",resources={{Service,v1,""},{Event,v1,""}}`, kinds)
 	if want := `// +a:b="Echo",resources={{Service,v1,""},{Job,v1,"jobs.batch"},{Event,v1,""}}`; got != want || err != nil {

@@ -98,7 +98,7 @@ func (g generator) variable(i int) corev1.EnvVar {
 	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
 	g.maybe(func() {
 		variable.Value, variable.ValueFrom = "", &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: new(g.Intn(2) == 0)}}
+			Name: "s", Key: "k", Optional: new(g.Intn(2) == 0)}}
 	})
 	return variable
 }

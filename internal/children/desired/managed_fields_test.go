@@ -82,10 +82,10 @@ func TestRenamed_excludesUndesiredItem(t *testing.T) {
 func TestGiveToOperator(t *testing.T) {
 	g := NewWithT(t)
 	fields := metav1.NewFieldsV1
-	object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+	object := &corev1.Service{ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
 		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{},"f:more":{}}}`)},
-	}}}
+	}}
 	given := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "type"))
 	g.Expect(apply.GiveToOperator(object, given, "v1")).To(Succeed())
 	want := []metav1.ManagedFieldsEntry{

@@ -90,7 +90,7 @@ func TestWithMetadata_returnsConversionError(t *testing.T) {
 }
 
 func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
-	reference := children.CompanionOwnerReference(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}})
+	reference := children.CompanionOwnerReference(&corev1.Pod{Name: "web-0", UID: "u"})
 	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
 		*reference.BlockOwnerDeletion {
 		t.Errorf("got %+v", reference)

@@ -72,7 +72,7 @@ func TestOf_returnsDesiredChildren(t *testing.T) {
 			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, config.Images))
 		},
 		"companion": func() ([]children.Child, error) {
-			owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "5678"}}
+			owner := &corev1.Pod{Namespace: "ns", Name: "web-1", UID: "5678"}
 			owner.Spec.NodeName = "node-1"
 			return one(echopod.Companion(owner, minimal, config))
 		},

@@ -14,7 +14,7 @@ import (
 func TestIsEchoPod(t *testing.T) {
 	g := NewWithT(t)
 	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}}
+		pod := &corev1.Pod{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}
 		g.Expect(IsEchoPod(pod)).To(Equal(want), "a pod of a %s", kind)
 	}
 	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is mistaken for an echo pod")
@@ -23,8 +23,8 @@ func TestIsEchoPod(t *testing.T) {
 func TestSplitPods(t *testing.T) {
 	echo := support.EchoOfCompanions()
 	pod := func(name, owner string, labels map[string]string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels,
-			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
+		return corev1.Pod{Name: name, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}
 	}
 	relabel := func(key string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Labels[key] = "other" }

@@ -70,7 +70,7 @@ func TestGatewayURL(t *testing.T) {
 				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: c.hostnames, Path: c.path,
 					ParentRefs: []v1.EchoGatewayReference{{Name: "missing"}, {Name: "g", SectionName: c.section}}}
 			})
-			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g"},
+			gateway := &gatewayv1.Gateway{Namespace: "ns", Name: "g",
 				Spec: gatewayv1.GatewaySpec{Listeners: c.listeners}}
 			if c.address != "" {
 				gateway.Status.Addresses = []gatewayv1.GatewayStatusAddress{{Value: c.address}}
@@ -109,7 +109,7 @@ func TestAdmits(t *testing.T) {
 				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"a.example.com"},
 					ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: namespace}}}
 			})
-			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"},
+			gateway := &gatewayv1.Gateway{Namespace: namespace, Name: "g",
 				Spec: gatewayv1.GatewaySpec{Listeners: []gatewayv1.Listener{internal, public}}}
 			route := acceptedBy("g", "", metav1.ConditionTrue)
 			route.Status.Parents[0].ParentRef.Namespace = new(gatewayv1.Namespace(namespace))
@@ -139,7 +139,7 @@ func TestGatewayKey_distinguishesNamespaces(t *testing.T) {
 		len(reported[1]) != 1 {
 		t.Errorf("the reported conditions of the policy are %+v", reported)
 	}
-	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}
+	gateway := &gatewayv1.Gateway{Namespace: "other", Name: "g"}
 	g.Expect(AttachesTo(echo, gateway)).To(BeTrue(), "the Echo does not attach to its Gateway")
 	gateway.Namespace = "ns"
 	g.Expect(AttachesTo(echo, gateway)).To(BeFalse(), "the Echo attaches to another Gateway")

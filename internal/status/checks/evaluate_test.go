@@ -35,9 +35,9 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 // ended returns a check's pod that finished a number of seconds after checkTime. The pod was created ten seconds before it finished.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x",
-			CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)),
-			Annotations:       map[string]string{v1.AppliedHashAnnotation: "h"}},
+		Name:              "web-path-1-x",
+		CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)),
+		Annotations:       map[string]string{v1.AppliedHashAnnotation: "h"},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: desired.CheckContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
 				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
@@ -143,10 +143,10 @@ func TestEvaluate_refused(t *testing.T) {
 }
 
 func TestEvaluate_verdictIsDue(t *testing.T) {
-	unschedulable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime)},
+	unschedulable := corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodPending,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
-	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(checkTime)},
+	running := corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
 	for name, c := range map[string]struct {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,8 +58,8 @@ func run(ctx context.Context, arguments []string) (err error) {
 }
 
 func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace, error) {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "timeline-",
-		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
+	namespace := &corev1.Namespace{GenerateName: "timeline-",
+		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}
 	return namespace, k8s.Create(ctx, namespace)
 }
 

@@ -64,7 +64,7 @@ func TestSteps(t *testing.T) {
 }
 
 func echo(generation int64, change func(*v1.Echo)) *v1.Echo {
-	e := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: generation}}
+	e := &v1.Echo{Generation: generation}
 	if change != nil {
 		change(e)
 	}

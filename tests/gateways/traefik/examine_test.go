@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/pathcheck"
@@ -31,7 +30,7 @@ func examine(ctx context.Context, namespace, url string, arguments ...string) *p
 // runPathcheck runs pathcheck in a pod that trusts the certificate authority in its namespace's ConfigMap "gateway".
 func runPathcheck(ctx context.Context, g Gomega, namespace, url string, arguments ...string) *pathcheck.Report {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "pathcheck-"},
+		Namespace: namespace, GenerateName: "pathcheck-",
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
 			AutomountServiceAccountToken: new(false),
@@ -46,8 +45,7 @@ func runPathcheck(ctx context.Context, g Gomega, namespace, url string, argument
 			}},
 			Volumes: []corev1.Volume{
 				{Name: "gateway",
-					VolumeSource: corev1.VolumeSource{
-						ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gateway"}}}}},
+					ConfigMap: &corev1.ConfigMapVolumeSource{Name: "gateway"}}},
 		},
 	}
 	g.Expect(k8s.Create(ctx, pod)).To(Succeed())

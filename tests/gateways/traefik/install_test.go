@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -104,6 +103,6 @@ func (g gateway) run(ctx context.Context, arguments ...string) {
 func trust(ctx context.Context, namespace, name, authority string) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx,
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"ca.crt": authority}})).To(
+		&corev1.ConfigMap{Namespace: namespace, Name: name, Data: map[string]string{"ca.crt": authority}})).To(
 		Succeed())
 }

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -78,7 +77,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		seen := facts(examine(ctx, namespace, url, "--groups=tls,request", "--name="+namespace+"/"+name))
 		Expect(seen).To(HaveKeyWithValue("tls.termination", "both"))
 		By("saying so when the authority is gone, by the policy or by the route")
-		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})).To(Succeed())
+		Expect(k8s.Delete(ctx, &corev1.ConfigMap{Namespace: namespace, Name: name})).To(Succeed())
 		expectDegraded(ctx, namespace, name, v1.ReasonRouteNotAccepted.String(), "configmap '"+name+"' not found")
 		AddReportEntry("message", echoNow(ctx, Default, namespace, name).Status.Message)
 	}, SpecTimeout(10*time.Minute))

@@ -64,7 +64,7 @@ func run(cpu string) error {
 
 func discover(w http.ResponseWriter, _ *http.Request) {
 	answer(w, metav1.APIResourceList{
-		TypeMeta:     metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"},
+		APIVersion: "v1", Kind: "APIResourceList",
 		GroupVersion: "metrics.k8s.io/v1beta1",
 		APIResources: []metav1.APIResource{{Name: "pods", Namespaced: true, Kind: "PodMetrics", Verbs: metav1.Verbs{"list"}}},
 	})

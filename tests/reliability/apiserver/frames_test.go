@@ -98,7 +98,7 @@ func (c codec) encode(event watchEvent) ([]byte, error) {
 
 // expired returns the event that ends a watch whose resource version is too old to continue from.
 func expired() watchEvent {
-	return watchEvent{watch.Error, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+	return watchEvent{watch.Error, &metav1.Status{APIVersion: "v1", Kind: "Status", Status: metav1.StatusFailure,
 		Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old resource version"}}
 }
 

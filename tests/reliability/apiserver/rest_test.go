@@ -135,7 +135,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, Gateways: p.Echoes.Gateways,
 		Labeled: p.Echoes.Labeled}
 	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
-	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
+	_, err := r.Reconcile(ctx, ctrl.Request{Namespace: namespace, Name: echoName})
 	switch {
 	case len(dry.writes) == 0 && (err == nil || now.echo != nil && isRefused(now.echo)):
 		return nil

@@ -66,7 +66,7 @@ func remove(ctx context.Context, c client.Client, namespace string) error {
 }
 
 func foreignService(namespace string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echoName},
+	return &corev1.Service{Namespace: namespace, Name: echoName,
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}}
 }
 
@@ -174,9 +174,9 @@ func (s *server) podsOf(ctx context.Context, now *state) error {
 			return err
 		}
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: d.GetNamespace(), Name: echoName + "-pod", Labels: labels,
-				OwnerReferences: []metav1.OwnerReference{
-					*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+			Namespace: d.GetNamespace(), Name: echoName + "-pod", Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "echo"}}},
 		}
 		if err := s.client.Create(ctx, pod); err != nil {

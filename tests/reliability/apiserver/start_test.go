@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,7 +64,7 @@ func startServer(t *testing.T) *server {
 
 // newNamespace creates a namespace. The test does not delete the namespace, because no controller could complete the deletion.
 func (s *server) newNamespace(ctx context.Context, name string) (string, error) {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	namespace := &corev1.Namespace{GenerateName: name + "-"}
 	err := s.client.Create(ctx, namespace)
 	return namespace.Name, err
 }

@@ -198,7 +198,7 @@ func target(r *http.Request) (namespace, resource string) {
 
 // answer returns an error response like the API server's.
 func answer(r *http.Request, code int) *http.Response {
-	status := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+	status := metav1.Status{APIVersion: "v1", Kind: "Status", Status: metav1.StatusFailure,
 		Code: int32(code), Reason: reasonOf(code), Message: "a fault injected by the test: " + http.StatusText(code)}
 	text, err := json.Marshal(status)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -120,7 +119,7 @@ func expectRestart(ctx context.Context, replica *corev1.Pod) {
 // dropLease deletes the lease, so that the next leader does not need to wait until the lease expires.
 func dropLease(ctx context.Context) {
 	GinkgoHelper()
-	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	held := &coordinationv1.Lease{Namespace: operatorNamespace, Name: operatorLease}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
 }
 

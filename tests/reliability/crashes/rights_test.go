@@ -22,7 +22,7 @@ var _ = Describe("the permissions of the operator", func() {
 		s.await(ctx, 8)
 		revoke := func() {
 			crash("revoking all permissions")
-			Expect(k8s.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "echo-operator-manager-rolebinding"}})).To(
+			Expect(k8s.Delete(ctx, &rbacv1.ClusterRoleBinding{Name: "echo-operator-manager-rolebinding"})).To(
 				Succeed())
 		}
 		revoke()

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -127,7 +126,7 @@ func repeat(ctx context.Context, from, to string) {
 	Expect(k8s.List(ctx, echoes, client.InNamespace(from))).To(Succeed())
 	Expect(k8s.List(ctx, pods, client.InNamespace(from), client.MatchingLabels{"app": "web"})).To(Succeed())
 	for _, echo := range echoes.Items {
-		Expect(k8s.Create(ctx, &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: echo.Name}, Spec: echo.Spec})).To(Succeed())
+		Expect(k8s.Create(ctx, &v1.Echo{Namespace: to, Name: echo.Name, Spec: echo.Spec})).To(Succeed())
 	}
 	for _, pod := range pods.Items {
 		Expect(k8s.Create(ctx, realcluster.WebPod(to, pod.Name, pod.Labels[v1.CompanionLabel]))).To(Succeed())

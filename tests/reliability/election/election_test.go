@@ -16,7 +16,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,7 +87,7 @@ func newScene(t *testing.T) *scene {
 
 // prepare grants the operator its permissions and creates the Echoes.
 func prepare(ctx context.Context, admin client.Client, config string) error {
-	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaseNamespace}}); err != nil {
+	if err := admin.Create(ctx, &corev1.Namespace{Name: leaseNamespace}); err != nil {
 		return err
 	}
 	if err := controlplane.GrantOperatorsRole(ctx, admin, config); err != nil {
@@ -119,7 +118,7 @@ func (s *scene) edit(t *testing.T) (stop func()) {
 		defer close(done)
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			change := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, random.IntN(20)))
-			echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("echo-%d", random.IntN(echoes))}}
+			echo := &v1.Echo{Namespace: "default", Name: fmt.Sprintf("echo-%d", random.IntN(echoes))}
 			if err := s.client.Patch(ctx, echo, change); err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}

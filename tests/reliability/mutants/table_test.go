@@ -39,8 +39,8 @@ func textbook() []mutant {
 			"ReadChild(ctx, r.Live, desired.CronJob", "ReadChild(ctx, r.Client, desired.CronJob",
 			"TestPrune_deletesCronJobMissingFromCache", reconciler},
 		{"objects of other clients are taken over", "ReadLive",
-			"case err != nil || live == nil || metav1.IsControlledBy(live, echo):",
-			"case err != nil || live == nil || !metav1.IsControlledBy(live, echo):", "TestScenarios", simulation},
+			"live == nil || metav1.IsControlledBy(live, echo) {", "live == nil || !metav1.IsControlledBy(live, echo) {", "TestScenarios",
+			simulation},
 		{"the cache is trusted", "ReadLive",
 			"live, err := ReadChild(ctx, d.Live, c)", "live, err := ReadChild(ctx, d.Client, c)", "TestScenarios", simulation},
 	}

@@ -151,8 +151,8 @@ func StoredEcho(changes ...func(*v1.Echo)) *v1.Echo {
 
 // OwnedService returns an Echo's Service as the API server would store it.
 func OwnedService(owner client.Object) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "service-uid",
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
+	return &corev1.Service{Namespace: "ns", Name: "x", UID: "service-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
 }
 
 // echoPodLabels returns the labels of the pods that belong to the Deployment of Echo "x".
@@ -164,17 +164,17 @@ func echoPodLabels() map[string]string {
 // EchoPod returns a pod that belongs to an Echo's Deployment and runs on node "n".
 func EchoPod() *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}},
-		Spec: corev1.PodSpec{NodeName: "n"},
+		Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
+		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}},
+		Spec:            corev1.PodSpec{NodeName: "n"},
 	}
 }
 
 // OwnerPod returns the cached form of a pod that requests a companion from Echo "x" and runs on node "n".
 func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},
-		Spec:       corev1.PodSpec{NodeName: "n"},
+		Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"},
+		Spec: corev1.PodSpec{NodeName: "n"},
 	}
 	for _, change := range changes {
 		change(pod)

@@ -11,7 +11,6 @@ import (
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -37,8 +36,8 @@ func CreateHollowNode(ctx context.Context, c client.Client, label string) string
 	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"),
 		corev1.ResourcePods: resource.MustParse("10k")}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
-			Labels: map[string]string{HollowLabel: label, corev1.LabelOSStable: "linux"}},
+		GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		Labels: map[string]string{HollowLabel: label, corev1.LabelOSStable: "linux"},
 		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
 	}

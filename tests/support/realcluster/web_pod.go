@@ -2,7 +2,6 @@ package realcluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -15,7 +14,7 @@ func WebPod(namespace, name, echo string) *corev1.Pod {
 		labels[v1.CompanionLabel] = echo
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
+		Namespace: namespace, Name: name, Labels: labels,
 		Spec: corev1.PodSpec{
 			AutomountServiceAccountToken: new(false),
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -75,7 +74,7 @@ func Namespaces() []string {
 
 func (c *Cluster) addNamespaces(ctx context.Context) error {
 	for _, name := range Namespaces() {
-		if err := c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		if err := c.Client.Create(ctx, &corev1.Namespace{Name: name}); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func TestNodesFor(t *testing.T) {
 
 // newEcho returns an Echo that is ready unless a change makes it unready.
 func newEcho(name string, changes ...func(*v1.Echo)) *v1.Echo {
-	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name, Generation: 2}, Spec: v1.EchoSpec{Replicas: new(int32(2))}}
+	echo := &v1.Echo{Namespace: Namespace, Name: name, Generation: 2, Spec: v1.EchoSpec{Replicas: new(int32(2))}}
 	echo.Status = v1.EchoStatus{ObservedGeneration: 2, ReadyReplicas: 2, Image: "image",
 		Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue}}}
 	for _, change := range changes {

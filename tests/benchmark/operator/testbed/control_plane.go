@@ -108,7 +108,7 @@ func (p *ControlPlane) Stop() error {
 
 // addAccounts adds the users and the scraper, and grants them their permissions.
 func (p *ControlPlane) addAccounts(ctx context.Context) error {
-	if err := p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}); err != nil {
+	if err := p.Client.Create(ctx, &corev1.Namespace{Name: Namespace}); err != nil {
 		return err
 	}
 	if err := controlplane.GrantOperatorsRole(ctx, p.Client, "config"); err != nil {
@@ -195,7 +195,7 @@ func (p *ControlPlane) writeTarget(user string, config *rest.Config) error {
 }
 
 func (p *ControlPlane) addScraper(ctx context.Context) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: scraper}}
+	account := &corev1.ServiceAccount{Namespace: Namespace, Name: scraper}
 	if err := p.Client.Create(ctx, account); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func TestHasWork(t *testing.T) {
 		"ended":                      {corev1.PodSucceeded, nil, false},
 		"ended, being deleted":       {corev1.PodFailed, &now, true},
 	} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}, Status: corev1.PodStatus{Phase: c.phase}}
+		pod := &corev1.Pod{DeletionTimestamp: c.deleted, Status: corev1.PodStatus{Phase: c.phase}}
 		if got := hasWork(pod); got != c.want {
 			t.Errorf("%s: %t, not %t", name, got, c.want)
 		}
