@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
@@ -143,7 +145,8 @@ func (g *gatherer) readOLM(ctx context.Context) {
 	namespaces := []string{g.operatorNamespace}
 	for _, kind := range []string{subscriptions, clusterServiceVersions, installPlans, operatorGroups} {
 		g.list(ctx, kind, namespaces, "", func(o *object) {
-			names := append(textsOf(*o, "spec", "clusterServiceVersionNames"), o.GetName(), textOf(*o, "spec", "name"))
+			names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "clusterServiceVersionNames")
+			names = append(names, o.GetName(), textOf(*o, "spec", "name"))
 			if kind == operatorGroups || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "echo-operator") }) {
 				g.keep(kind)(o)
 			}
@@ -181,4 +184,19 @@ func isAbout(names map[string]bool, event object) bool {
 		}
 		name = name[:end]
 	}
+}
+
+// textOf returns a string in an object, or "" if there is none.
+func textOf(o object, path ...string) string {
+	text, _, _ := unstructured.NestedString(o.Object, path...)
+	return text
+}
+
+func namespacesOf(objects []object) []string {
+	var namespaces []string
+	for _, o := range objects {
+		namespaces = append(namespaces, o.GetNamespace())
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
 }

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 const (
@@ -40,11 +42,13 @@ func (g *gatherer) echoServers() []object {
 	servers := slices.DeleteFunc(slices.Clone(g.found[pods]), func(pod object) bool {
 		return !ownImage[pod.GetNamespace()+"/"+pod.GetLabels()["app.kubernetes.io/instance"]]
 	})
-	problems := func(pod object) (count int64) {
-		for _, c := range containersOf(pod) {
-			count += c.Restarts
+	problems := func(pod object) (count int32) {
+		status := statusOf(pod)
+		for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
+			count += c.RestartCount
 		}
-		if !isReady(pod) {
+		isReady := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
+		if !slices.ContainsFunc(status.Conditions, isReady) {
 			count++
 		}
 		return count
@@ -53,30 +57,38 @@ func (g *gatherer) echoServers() []object {
 	return servers
 }
 
+// statusOf returns the status of a pod.
+func statusOf(pod object) (status corev1.PodStatus) {
+	fields, _, _ := unstructured.NestedMap(pod.Object, "status")
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) // an unreadable field is as if it were missing
+	return status
+}
+
 // readLog reads the current and the previous logs of a pod's containers.
 func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
-	for _, c := range containersOf(pod) {
-		if c.Started {
-			g.readContainerLog(ctx, c, lines, "current")
+	status := statusOf(pod)
+	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
+		if c.State.Running != nil || c.State.Terminated != nil {
+			g.readContainerLog(ctx, pod, c.Name, lines, "current")
 		}
-		if c.Restarts > 0 {
-			g.readContainerLog(ctx, c, lines, "previous")
+		if c.RestartCount > 0 {
+			g.readContainerLog(ctx, pod, c.Name, lines, "previous")
 		}
 	}
 }
 
-func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int64, which string) {
-	text, err := g.client.CoreV1().Pods(c.Pod.GetNamespace()).GetLogs(c.Pod.GetName(), &corev1.PodLogOptions{
-		Container: c.Name, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
+func (g *gatherer) readContainerLog(ctx context.Context, pod object, container string, lines int64, which string) {
+	text, err := g.client.CoreV1().Pods(pod.GetNamespace()).GetLogs(pod.GetName(), &corev1.PodLogOptions{
+		Container: container, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
 	}).DoRaw(ctx)
 	if apierrors.IsNotFound(err) { // the pod no longer exists
 		return
 	}
 	if err != nil {
-		g.miss("the "+which+" log of "+where(pods, c.Pod.GetNamespace(), c.Pod.GetName()), err)
+		g.miss("the "+which+" log of "+where(pods, pod.GetNamespace(), pod.GetName()), err)
 		return
 	}
-	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
+	g.write(filepath.Join(podFolder(pod), container, container, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
 // podFolder returns the directory that contains a pod's logs. The logs in it have the same paths as in the output of `oc adm inspect`.
