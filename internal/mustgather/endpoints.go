@@ -61,22 +61,15 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return g.forward(ctx, pod, func(address string) error {
-		text, err := fetch(ctx, "https://"+address+"/metrics", token)
-		if err == nil {
-			g.write(filepath.Join(podFolder(pod), "metrics.txt"), g.redactor.text(string(text)))
-		}
-		return err
-	})
-}
-
-// forward calls a function with a local address that is forwarded to a pod's metrics port.
-func (g *gatherer) forward(ctx context.Context, pod object, use func(address string) error) error {
 	address, err := kubectlecho.Forward(ctx, g.config, g.client.CoreV1().RESTClient(), pod.GetNamespace(), pod.GetName(), metricsPort)
 	if err != nil {
 		return err
 	}
-	return use(address)
+	text, err := fetch(ctx, "https://"+address+"/metrics", token)
+	if err == nil {
+		g.write(filepath.Join(podFolder(pod), "metrics.txt"), g.redactor.text(string(text)))
+	}
+	return err
 }
 
 // fetch reads a URL of the operator. The certificate is not verified, because the API server forwards the connection to the pod.
