@@ -21,6 +21,8 @@ type ChildWriter struct {
 	Live client.Reader
 	// Compare returns how a live object differs from the desired child.
 	Compare func(children.Child, client.Object) (apply.Difference, error)
+	// Allows, if set, reports whether a child may be changed now. field is the first field that differs.
+	Allows func(field string) bool
 	// Wrote, if set, is called after each successful apply or patch. after is the object that the API server returned.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
@@ -37,7 +39,7 @@ func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.
 		switch {
 		case err != nil:
 			return nil, err
-		case difference.None:
+		case difference.None || w.Allows != nil && !w.Allows(difference.Field):
 			return live, nil
 		case difference.Replace:
 			return nil, w.replace(ctx, c, live)

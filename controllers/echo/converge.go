@@ -43,6 +43,10 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 		return seen, err
 	}
 	ensured, err := r.ensureChildren(ctx, echo)
+	last, wait := r.corrections.held(echo, r.Now())
+	if seen.CorrectedAfter = wait; wait > 0 && last.count >= contestedBy {
+		seen.Contested = last.field
+	}
 	return withChildren(seen, ensured), err
 }
 
@@ -130,9 +134,17 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 // ensure brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a conflict,
 // ensure reads the existing object.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
-	writer := r.childWriter()
+	writer, corrected := r.childWriter(), ""
+	writer.Allows = func(field string) bool {
+		corrected = field + " of the " + c.child.Kind
+		last, wait := r.corrections.held(echo, r.Now())
+		return wait == 0 || last.field != corrected
+	}
 	var err error
 	c.after, err = writer.Ensure(ctx, c.child, c.before)
+	if corrected != "" && c.after != nil && c.after != c.before {
+		r.corrections.corrected(echo, corrected, r.Now())
+	}
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -178,4 +179,37 @@ func TestAddFinalizer_rejectsOutdatedEcho(t *testing.T) {
 	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
+}
+
+// TestConverge_correctsContestedFieldLessOften simulates another client that undoes each correction for ten minutes. The fake API server does
+// not store what is applied.
+func TestConverge_correctsContestedFieldLessOften(t *testing.T) {
+	g := NewWithT(t)
+	contested := fakecluster.OwnedService(fakecluster.StoredEcho())
+	w := fakecluster.New(t, fakecluster.StoredEcho(), contested)
+	now := w.Dependencies.Now()
+	w.Dependencies.Now = func() time.Time { return now }
+	r := reconciler(w)
+	corrections := func() int {
+		return len(slices.DeleteFunc(slices.Clone(w.Writes), func(write string) bool { return write != "apply Service" }))
+	}
+	for i := range 600 {
+		g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+		w.Events() // makes room for more
+		if i == 1 {
+			g.Expect(corrections()).To(Equal(2), "the first corrections are immediate")
+		}
+		now = now.Add(time.Second)
+	}
+	g.Expect(corrections()).To(BeNumerically("<=", 10))
+	g.Expect(w.Current(t).Status.Message).To(ContainSubstring("Another client keeps changing metadata"))
+	now = now.Add(longestCorrectionWait)
+	seen, err := r.converge(t.Context(), w.Current(t))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(seen.CorrectedAfter).To(Equal(longestCorrectionWait))
+	changed := w.Current(t)
+	changed.Generation++
+	before := corrections()
+	g.Expect(r.converge(t.Context(), changed)).Error().NotTo(HaveOccurred())
+	g.Expect(corrections()).To(Equal(before+1), "a new spec is applied at once")
 }

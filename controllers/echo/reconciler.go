@@ -32,6 +32,7 @@ type Reconciler struct {
 
 	failures     controllers.Failures
 	expectations expectations
+	corrections  corrections
 }
 
 // The permissions on children are in controllers/zz_generated.rights.go, which is generated from the table of kinds.
@@ -60,6 +61,7 @@ func (r *Reconciler) forget(echo types.NamespacedName) {
 	r.Metrics.Echoes.Forget(echo)
 	r.failures.End(echo, nil)
 	r.expectations.Forget(echo)
+	r.corrections.Forget(echo)
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
@@ -125,4 +127,6 @@ func (r *Reconciler) echoWriter() *controllers.EchoWriter {
 }
 
 // Memories returns functions that each clear one of the reconciler's memories.
-func (r *Reconciler) Memories() []func() { return []func(){r.expectations.Clear, r.failures.Clear} }
+func (r *Reconciler) Memories() []func() {
+	return []func(){r.expectations.Clear, r.failures.Clear, r.corrections.Clear}
+}

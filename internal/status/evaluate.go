@@ -45,7 +45,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 // next returns the time until the next reconcile of an Echo if no event arrives, or zero if only an event can change the Echo's status.
 // During a failure, the progress deadline is ignored, because the status reports only the failure.
 func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
-	look := untilNextLook(echo, seen, failure)
+	look := Earliest(untilNextLook(echo, seen, failure), seen.CorrectedAfter)
 	switch {
 	case failure.IsRefused():
 		return Earliest(look, v.untilRetry(status, now))

@@ -16,8 +16,16 @@ const maxLine = 220
 
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
-	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
+	notes := []string{contestNote(seen), gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+}
+
+// contestNote names a field that another client keeps changing, or returns an empty string if there is none.
+func contestNote(seen Observation) string {
+	if seen.Contested == "" {
+		return ""
+	}
+	return fmt.Sprintf("Another client keeps changing %s. Stop it, or change the Echo instead.", seen.Contested)
 }
 
 // gatewayNote returns why the URL of a Gateway is unknown, or an empty string if it is known.

@@ -38,6 +38,7 @@ func TestNotesOn(t *testing.T) {
 		"an Ingress without one":    {ingress(""), Observation{Ingress: &networkingv1.Ingress{}}, []string{"The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className."}},
 		"an Ingress with a address": {ingress("nginx"), Observation{Ingress: addressed}, nil},
 		"no Route":                  {ingress("nginx"), Observation{Ingress: &networkingv1.Ingress{}, NoRoute: "Set a host."}, []string{"Set a host."}},
+		"a contested field":         {func(*v1.Echo) {}, Observation{Contested: "spec.replicas of the Deployment"}, []string{"Another client keeps changing spec.replicas of the Deployment. Stop it, or change the Echo instead."}},
 		"a missing companion":       {func(*v1.Echo) {}, Observation{MissingCompanions: 1}, []string{"1 companion is missing. The events of the Echo may give the reason."}},
 		"missing companions":        {func(*v1.Echo) {}, Observation{MissingCompanions: 2}, []string{"2 companions are missing. The events of the Echo may give the reasons."}},
 		"checks that passed":        {checks(v1.CheckPassed, v1.CheckPassed), Observation{}, nil},

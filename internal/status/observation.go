@@ -1,6 +1,8 @@
 package status
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -42,6 +44,10 @@ type Observation struct {
 	NoRoute string
 	// MissingCompanions is the number of pods that request a companion that does not exist.
 	MissingCompanions int
+	// Contested is a field that another client keeps changing, such as "spec.replicas of the Deployment", or empty. The operator corrects it
+	// again after CorrectedAfter.
+	Contested      string
+	CorrectedAfter time.Duration
 	// Held is an object of a deleted Echo without pods that another controller keeps. It is nil if there is no such object.
 	Held *Held
 }

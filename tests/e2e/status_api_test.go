@@ -30,7 +30,7 @@ var _ = Describe("the status API", func() {
 		said := support.Run(ctx, askAt(address, support.Documented(page, "In another terminal")))
 
 		Expect(strings.Count(said, `"name": "test-echo"`)).To(Equal(2), "in the list, and on its own")
-		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`), ContainSubstring(`"reason": "Ready"`)))
+		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`)))
 		Expect(said).NotTo(ContainSubstring(`"error"`))
 	}, SpecTimeout(10*time.Minute))
 })

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,8 @@ type Difference struct {
 	// None is true if an apply would change nothing. Each field then has the desired value, and the operator owns exactly these fields. Fields
 	// that other clients added are ignored, unless they are in a list or a map that is set as a whole.
 	None bool
+	// Field is the path of the first field that differs.
+	Field string
 	// Replace is true if the object must be recreated, because an update would not have the same effect. Examples are changes to the class of
 	// an Ingress or a load balancer, and to the IP families of a Service.
 	Replace bool
@@ -39,12 +43,14 @@ func Compare(c children.Child, live client.Object) (Difference, error) {
 		return Difference{}, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
 	desired := withoutIdentity(c.Desired.Object)
-	if isApplied(owned, desired, content) {
+	path, same := compare(nil, owned, desired, content)
+	if same {
 		return Difference{None: true, Renamed: fieldpath.NewSet()}, nil
 	}
 	search := renamedItems{owned: owned, found: fieldpath.NewSet()}
 	search.in(nil, desired, content)
-	return Difference{Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned), Renamed: search.found}, nil
+	return Difference{Field: strings.TrimPrefix(path.String(), "."), Renamed: search.found,
+		Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned)}, nil
 }
 
 // contentOf converts an object from its Go type to JSON content, without the managed fields, whose conversion would take most of the time.
@@ -70,22 +76,26 @@ func withoutIdentity(desired map[string]any) map[string]any {
 	return desired
 }
 
-// isApplied reports whether a set of owned fields consists of exactly the desired fields, and whether each of them has the desired value in
-// the live object.
-func isApplied(owned *fieldpath.Set, desired, live any) bool {
-	applied, reached := true, 0
+// compare reports whether the owned fields at a path are exactly the desired fields, and whether each of them has the desired value in the
+// live object. Otherwise, it returns the path of a field that differs.
+func compare(path fieldpath.Path, owned *fieldpath.Set, desired, live any) (differs fieldpath.Path, same bool) {
+	same, reached := true, 0
 	visit := func(element fieldpath.PathElement) {
+		if !same {
+			return
+		}
 		reached++
 		want, wanted := at(desired, element)
 		have, copies := at(live, element)
+		differs = slices.Concat(path, fieldpath.Path{element})
 		fields, isParent := owned.Children.Get(element)
 		switch {
 		case wanted != 1 || copies > 1: // the field is no longer desired, or another client added an item with the same key
-			applied = false
+			same = false
 		case isParent:
-			applied = applied && isApplied(fields, want, have)
+			differs, same = compare(differs, fields, want, have)
 		default:
-			applied = applied && isSame(want, have)
+			same = isSame(want, have)
 		}
 	}
 	owned.Members.Iterate(visit)
@@ -94,7 +104,17 @@ func isApplied(owned *fieldpath.Set, desired, live any) bool {
 			visit(element)
 		}
 	})
-	return applied && reached == size(desired)
+	if !same || reached == size(desired) {
+		return differs, same
+	}
+	fields, _ := desired.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		element := fieldpath.PathElement{FieldName: &name}
+		if _, isParent := owned.Children.Get(element); !isParent && !owned.Members.Has(element) {
+			return slices.Concat(path, fieldpath.Path{element}), false
+		}
+	}
+	return path, false
 }
 
 // at returns the part of a JSON value that a path element selects, and how many parts it selects.
