@@ -176,9 +176,9 @@ func TestCompare_detectsChangedSpec(t *testing.T) {
 	}
 }
 
-// TestRenamed_includesItemWithDesiredName checks that the operator removes another client's port if it has the name of a desired port. The
+// TestCompare_renamesItemWithDesiredName checks that the operator removes another client's port if it has the name of a desired port. The
 // API server rejects two ports with the same name.
-func TestRenamed_includesItemWithDesiredName(t *testing.T) {
+func TestCompare_renamesItemWithDesiredName(t *testing.T) {
 	named := func(name string) children.Child {
 		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
 	}

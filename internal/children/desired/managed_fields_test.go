@@ -44,8 +44,8 @@ func expectSameSpec(t *testing.T, want, got client.Object) {
 	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
-// TestRenamed_excludesForeignPort edits both the number and the name of a port, so that nothing identifies the port as the operator's.
-func TestRenamed_excludesForeignPort(t *testing.T) {
+// TestCompare_keepsForeignPort edits both the number and the name of a port, so that nothing identifies the port as the operator's.
+func TestCompare_keepsForeignPort(t *testing.T) {
 	g := NewWithT(t)
 	child := childOf(t, "Service")
 	s := store(t, child)
@@ -57,9 +57,9 @@ func TestRenamed_excludesForeignPort(t *testing.T) {
 	s.expectMatch(t, child, true)
 }
 
-// TestRenamed_includesEditedPortOfSameName edits the number and the target of a port, but keeps its name. The operator must take over the
+// TestCompare_renamesEditedPortOfSameName edits the number and the target of a port, but keeps its name. The operator must take over the
 // port, because two ports must not have the same name.
-func TestRenamed_includesEditedPortOfSameName(t *testing.T) {
+func TestCompare_renamesEditedPortOfSameName(t *testing.T) {
 	child := childOf(t, "Service")
 	s := store(t, child)
 	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].TargetPort.StrVal = 99, "other" })
@@ -69,9 +69,9 @@ func TestRenamed_includesEditedPortOfSameName(t *testing.T) {
 	}
 }
 
-// TestRenamed_excludesUndesiredItem checks that an item that is no longer desired does not count as renamed, because apply removes it
+// TestCompare_keepsUndesiredItem checks that an item that is no longer desired does not count as renamed, because apply removes it
 // without additional requests.
-func TestRenamed_excludesUndesiredItem(t *testing.T) {
+func TestCompare_keepsUndesiredItem(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
 	if got, err := apply.Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
@@ -105,8 +105,8 @@ func TestFieldsOf_rejectsInvalidManagedFields(t *testing.T) {
 	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides the error")
 }
 
-// TestRenamed_knowsTheKeysOfAllLists edits the key of each list item that the operator sets, according to the API server's schema.
-func TestRenamed_knowsTheKeysOfAllLists(t *testing.T) {
+// TestCompare_knowsTheKeysOfAllLists edits the key of each list item that the operator sets, according to the API server's schema.
+func TestCompare_knowsTheKeysOfAllLists(t *testing.T) {
 	lists := map[string]bool{}
 	for _, kind := range []string{"Deployment", "Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget"} {
 		child := childOf(t, kind)
