@@ -1,12 +1,20 @@
 package pathcheck
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
 // TestRun_replacedRefusal checks that an Echo that rejects a control is not mistaken for an Echo that allows the control, even if the path
@@ -68,5 +76,62 @@ func TestRun_reasons(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRun_overMakesNoFacts ends runs early, and checks that the end is not mistaken for a fact about the path.
+func TestRun_overMakesNoFacts(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	for group, fact := range map[string]string{"grpc": "grpc.stream", "response": "response.stream"} {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			report := check(t, Options{URL: serve(t, overHTTP2(address)), Groups: []string{group}, Deadline: 1200 * time.Millisecond})
+			v, err := pathverdict.Decode(string(report.Verdict()))
+			if err != nil || report.fact(fact) != nil || v.Unfinished != pathverdict.DeadlinePassed {
+				t.Errorf("the verdict is %s, %v", report.Verdict(), err)
+			}
+		})
+	}
+}
+
+// TestRun_echoThatGoesMakesNoFacts stops the Echo while a stream is being read, and checks that the missing Echo is not mistaken for a fact
+// about the path.
+func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	var gone atomic.Bool
+	proxy := proxyTo(address, nothing)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/-/sse" && !gone.Load() {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		if !gone.Swap(true) {
+			ctx, cancel := context.WithTimeout(r.Context(), 300*time.Millisecond)
+			defer cancel()
+			proxy.ServeHTTP(w, r.WithContext(ctx))
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	report := check(t, Options{URL: url, Groups: []string{"response"}})
+	if report.fact("response.stream") != nil || len(report.NotTested) == 0 {
+		t.Errorf("the verdict is %s", report.Verdict())
+	}
+}
+
+// TestRunGroups_unfinished checks which errors leave work for another run.
+func TestRunGroups_unfinished(t *testing.T) {
+	k := &run.Known{Plain: &wire.Response{}}
+	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),
+		false: run.NotApplicable("the URL does not use HTTPS")} {
+		report := &Report{}
+		runGroups(t.Context(), []group{{name: "body", needs: run.Nothing,
+			examine: func(_ context.Context, g *run.Group) error {
+				g.Add(fact.New("a", fact.Yes, "", ""))
+				return err
+			}}}, report, func() *run.Group { return &run.Group{Known: k} })
+		v, invalid := pathverdict.Decode(string(report.Verdict()))
+		if invalid != nil || (v.Unfinished != "") != want || v.Facts != 1 {
+			t.Errorf("%v: %+v, %v", err, v, invalid)
+		}
 	}
 }

@@ -1,7 +1,12 @@
 package describe
 
 import (
+	"maps"
+	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestClientAddress(t *testing.T) {
@@ -49,4 +54,174 @@ func TestClientAddress(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+// TestIdentify gives each variable a distinct value, and adds variables that a bug might expose.
+func TestIdentify(t *testing.T) {
+	known := map[string]string{"POD_NAMESPACE": "a namespace", "INGRESS_NAME": "an ingress", "SERVICE_NAME": "a service", "POD_NAME": "a pod",
+		"NODE_NAME": "a node", "POD_IP": "a pod IP", "HOST_IP": "a host IP"}
+	full := Identity{Namespace: "a namespace", Ingress: "an ingress", Service: "a service", Pod: "a pod", Node: "a node", PodIP: "a pod IP",
+		HostIP: "a host IP", Info: map[string]string{}}
+	for name, c := range map[string]struct {
+		more map[string]string
+		info map[string]string
+	}{
+		"no information": {nil, nil},
+		"information": {map[string]string{"ECHO_INFO_COLOR": "blue", "ECHO_INFO_region": "north"},
+			map[string]string{"COLOR": "blue", "region": "north"}},
+		"an empty value":         {map[string]string{"ECHO_INFO_A": ""}, map[string]string{"A": ""}},
+		"an empty name":          {map[string]string{"ECHO_INFO_": "x"}, map[string]string{"": "x"}},
+		"only the first prefix":  {map[string]string{"ECHO_INFO_ECHO_INFO_A": "x"}, map[string]string{"ECHO_INFO_A": "x"}},
+		"a prefix in lower case": {map[string]string{"echo_info_A": "x"}, nil},
+		"the prefix elsewhere":   {map[string]string{"MY_ECHO_INFO_A": "x", "ECHO_INFO": "x", "ECHO_INF_O": "x"}, nil},
+		"other variables":        {map[string]string{"PATH": "x", "POD_SECRET": "x", "NODE": "x", "pod_name": "x", "": "x"}, nil},
+	} {
+		env := maps.Clone(known)
+		maps.Copy(env, c.more)
+		want := full
+		if c.info != nil {
+			want.Info = c.info
+		}
+		if diff := cmp.Diff(want, Identify(env)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff(Identity{Info: map[string]string{}}, Identify(nil)); diff != "" {
+		t.Errorf("without variables (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseTrustedProxies(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"empty":                         {"", nil},
+		"only separators":               {" , ,", nil},
+		"an IPv4 address":               {"10.0.0.1", []string{"10.0.0.1/32"}},
+		"an IPv6 address":               {"2001:db8::1", []string{"2001:db8::1/128"}},
+		"an IPv4-mapped IPv6 address":   {"::ffff:10.0.0.1", []string{"10.0.0.1/32"}},
+		"an address with a zone":        {"fe80::1%eth0", []string{"fe80::1/128"}},
+		"a list in order":               {"192.168.0.0/16,10.0.0.1,::1", []string{"192.168.0.0/16", "10.0.0.1/32", "::1/128"}},
+		"an IPv4-mapped CIDR":           {"::ffff:10.0.0.0/104", []string{"10.0.0.0/8"}},
+		"all IPv4-mapped addresses":     {"::ffff:0:0/96", []string{"0.0.0.0/0"}},
+		"one IPv4-mapped address":       {"::ffff:a00:1/128", []string{"10.0.0.1/32"}},
+		"a CIDR with bits of the host":  {"10.1.2.3/8", []string{"10.1.2.3/8"}},
+		"spaces and empty list entries": {" 10.0.0.0/8 ,, ::1 ,", []string{"10.0.0.0/8", "::1/128"}},
+	} {
+		trusted, err := ParseTrustedProxies(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := make([]string, len(trusted))
+		for i, prefix := range trusted {
+			got[i] = prefix.String()
+		}
+		if strings.Join(got, ",") != strings.Join(c.want, ",") {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestParseTrustedProxies_rejectsInvalid(t *testing.T) {
+	for name, c := range map[string]struct{ text, refused string }{
+		"a host name":                     {"proxy.example", "proxy.example"},
+		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
+		"an IPv4 prefix of 33 bits":       {"10.0.0.0/33", "10.0.0.0/33"},
+		"a mapped CIDR with too few bits": {"::ffff:10.0.0.0/8", "::ffff:10.0.0.0/8"},
+		"a CIDR with a zone":              {"fe80::%eth0/64", "fe80::%eth0/64"},
+		"separated by spaces":             {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
+		"the second of a list":            {"10.0.0.0/8, proxy ,::1", "proxy"},
+	} {
+		trusted, err := ParseTrustedProxies(c.text)
+		want := `"` + c.refused + `" is not an address or a CIDR such as 10.0.0.0/8`
+		if err == nil || err.Error() != want || trusted != nil {
+			t.Errorf("%s: got %v and the error %v, want the error %s", name, trusted, err, want)
+		}
+	}
+}
+
+// TestParseTrustedProxies_acceptsEachSpelling writes the trusted proxy 10.1.2.9 in several forms, and sends a request through the proxy.
+func TestParseTrustedProxies_acceptsEachSpelling(t *testing.T) {
+	for _, spelling := range []string{"10.1.2.9", "::ffff:10.1.2.9", "10.0.0.0/8", "10.1.2.3/8", "::ffff:10.0.0.0/104", "::ffff:0:0/96",
+		" 10.1.2.9/32 ,"} {
+		trusted, err := ParseTrustedProxies(spelling)
+		if err != nil {
+			t.Errorf("%q: %v", spelling, err)
+		}
+		for _, remote := range []string{"10.1.2.9:80", "[::ffff:10.1.2.9]:80"} {
+			r := &http.Request{RemoteAddr: remote, Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}}}
+			if got := describeClient(r, trusted).Address; got != "203.0.113.7" {
+				t.Errorf("%q does not match %s: the client is %s", spelling, remote, got)
+			}
+		}
+	}
+}
+
+// TestDescribeClient_ignoresSpoofedAddress sends header values that a client could add to hide its own address.
+func TestDescribeClient_ignoresSpoofedAddress(t *testing.T) {
+	const proxy = "10.0.0.9"
+	for name, c := range map[string]struct {
+		remote  string
+		headers http.Header
+		want    string
+	}{
+		"an untrusted peer claims an address": {"203.0.113.7:80", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "203.0.113.7"},
+		"an untrusted peer sends Forwarded":   {"203.0.113.7:80", http.Header{"Forwarded": {"for=10.0.0.1"}}, "203.0.113.7"},
+		"a proxy appends to a header":         {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1, 203.0.113.7"}}, "203.0.113.7"},
+		"a proxy adds a header":               {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1", "203.0.113.7"}}, "203.0.113.7"},
+		"Forwarded next to X-Forwarded-For": {proxy + ":80", http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Forwarded": {"for=1.1.1.1"}},
+			"203.0.113.7"},
+		"an empty X-Forwarded-For": {proxy + ":80", http.Header{"X-Forwarded-For": {" , "}, "Forwarded": {"for=203.0.113.7"}},
+			"203.0.113.7"},
+		"an element without an address":        {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, proto=https"}}, ""},
+		"an element with an obfuscated name":   {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, for=_name"}}, ""},
+		"X-Real-Ip is not evaluated":           {proxy + ":80", http.Header{"X-Real-Ip": {"203.0.113.7"}}, proxy},
+		"a malformed Forwarded is not guessed": {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, for="}}, proxy},
+	} {
+		trusted, err := ParseTrustedProxies("10.0.0.0/8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := describeClient(&http.Request{RemoteAddr: c.remote, Header: c.headers}, trusted).Address; got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestParseTraceparent(t *testing.T) {
+	const trace1, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	for text, want := range map[string]*Trace{
+		"00-" + trace1 + "-" + parent + "-01":                   {Version: "00", TraceID: trace1, ParentID: parent, Sampled: true},
+		"00-" + trace1 + "-" + parent + "-02":                   {Version: "00", TraceID: trace1, ParentID: parent},
+		"cc-" + trace1 + "-" + parent + "-01-what-comes":        {Version: "cc", TraceID: trace1, ParentID: parent, Sampled: true},
+		"00-" + trace1 + "-" + parent + "-01-more":              nil,
+		"ff-" + trace1 + "-" + parent + "-01":                   nil,
+		"00-00000000000000000000000000000000-" + parent + "-01": nil,
+		"00-" + trace1 + "-0000000000000000-01":                 nil,
+		"00-0AF7651916CD43DD8448EB211C80319C-" + parent + "-01": nil,
+		"00-" + trace1 + "-" + parent:                           nil,
+		"00-" + trace1 + "-" + parent + "-1":                    nil,
+		"":                                                      nil,
+		"00-" + trace1[1:] + "-" + parent + "-01":               nil,
+	} {
+		if diff := cmp.Diff(want, parseTraceparent([]string{text})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+	if parseTraceparent(nil) != nil ||
+		parseTraceparent([]string{"00-" + trace1 + "-" + parent + "-01", "00-" + trace1 + "-" + parent + "-01"}) != nil {
+		t.Error("no value or two values are mistaken for one")
+	}
+}
+
+func FuzzTraceparent(f *testing.F) {
+	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-more")
+	f.Fuzz(func(t *testing.T, text string) {
+		if got := parseTraceparent([]string{text}); got != nil && (len(got.TraceID) != 32 || len(got.ParentID) != 16 || len(text) < 55) {
+			t.Errorf("%q is %+v", text, got)
+		}
+	})
 }

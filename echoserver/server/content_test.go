@@ -118,3 +118,69 @@ func TestContent_hasBodyIfStatusAllows(t *testing.T) {
 		}
 	}
 }
+
+// TestHandler_supportsHeadOfEachRoute sends HEAD requests wherever GET is supported. Each response must have the status and media type of
+// the response to GET, and must end (RFC 9110, 9.3.2).
+func TestHandler_supportsHeadOfEachRoute(t *testing.T) {
+	h := handlerOf(t)
+	public, admin := serve(t, h).URL, serve(t, newAdmin(h.life, h.metrics)).URL
+	for proto, client := range echotest.Clients(t) {
+		for _, url := range []string{public + "/", public + "/a?echo.size=5", public + "/?echo.status=503", public + "/?echo.format=html",
+			public + "/-/livez", public + "/-/readyz", public + "/-/body", public + "/-/body?digest", public + "/-/ws", public + "/-/sse",
+			public + "/shop/-/sse", public + "/-/unknown", admin + "/metrics", admin + "/livez"} {
+			get := echotest.Open(t, client, http.MethodGet, url, http.NoBody) // not read to the end, because event streams do not end
+			head := echotest.Send(t, client, http.MethodHead, url, "")
+			mediaType := head.Header.Get("Content-Type")
+			if head.StatusCode != get.StatusCode || mediaType != get.Header.Get("Content-Type") || head.Text != "" {
+				t.Errorf("%s, %s: %d with type %q and %q", proto, url, head.StatusCode, mediaType, head.Text)
+			}
+			_ = get.Body.Close()
+		}
+		for _, path := range []string{"/-/ws", "/-/sse"} {
+			got := echotest.Send(t, client, http.MethodPost, public+path, "")
+			if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s, POST %s: %d, Allow %q", proto, path, got.StatusCode, got.Header.Get("Allow"))
+			}
+		}
+	}
+	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodHead, public+"/-/ws", "", "Connection", "Upgrade",
+		"Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+	if got.StatusCode != http.StatusOK {
+		t.Errorf("HEAD with a handshake: %d", got.StatusCode)
+	}
+}
+
+// TestContent_servesSingleRanges requests ranges of a 100-byte response.
+func TestContent_servesSingleRanges(t *testing.T) {
+	h := handlerOf(t)
+	whole := echotest.Record(h, "/?echo.size=100").Body.String()
+	for text, want := range map[string]string{
+		"bytes=0-9": whole[:10], "bytes=90-": whole[90:], "bytes=-5": whole[95:], "bytes=10-1000": whole[10:], "bytes=-1000": whole,
+		"bytes=99-99": whole[99:],
+		"bytes=100-":  "416", "bytes=1000-2000": "416",
+		"bytes=5-4": "416", "bytes=a-b": "416",
+		"": "200", "bytes=": "200", "bytes=0-1,5-6": "200", "lines=0-1": "200",
+	} {
+		w := echotest.Record(h, "/?echo.size=100", "Range", text)
+		switch {
+		case want == "200" && (w.Code != http.StatusOK || w.Body.String() != whole || w.Header().Get("Content-Range") != ""),
+			want == "416" && (w.Code != http.StatusRequestedRangeNotSatisfiable || strings.Contains(w.Body.String(), whole[:5])),
+			len(want) != 3 && (w.Code != http.StatusPartialContent || w.Body.String() != want ||
+				!strings.HasSuffix(w.Header().Get("Content-Range"), "/100")):
+			t.Errorf("%q: %d with %q and %q", text, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// TestContent_ignoresRangesOfOtherResponses sends range requests for responses that do not support ranges.
+func TestContent_ignoresRangesOfOtherResponses(t *testing.T) {
+	h := handlerOf(t)
+	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {
+		if w := echotest.Record(h, target, "Range", "bytes=0-1"); w.Code == http.StatusPartialContent || w.Header().Get("Accept-Ranges") != "" {
+			t.Errorf("%s: %d with %q", target, w.Code, w.Header())
+		}
+	}
+	if w := echotest.Record(h, "/?echo.size=100", "Range", "bytes=0-1", "If-Range", `"a"`); w.Code != http.StatusOK || w.Body.Len() != 100 {
+		t.Errorf("with If-Range: %d with %d bytes", w.Code, w.Body.Len())
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"strings"
 	"testing"
 
@@ -47,5 +49,32 @@ func TestNewServer_readsPipelinedBody(t *testing.T) {
 	second += strings.Repeat("p", 4096-len(first)-len(second)-2) + "\r\n\r\n" + strings.Repeat("a\n", 150)
 	if got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), first+second); strings.Count(got, "HTTP/1.1 200") != 2 {
 		t.Errorf("the responses are %q", got)
+	}
+}
+
+// TestRespond_sendsEarlyHintsOnlyUnderFull checks that only the Full policy allows status 103 before the final response.
+func TestRespond_sendsEarlyHintsOnlyUnderFull(t *testing.T) {
+	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
+		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))
+		for proto, client := range echotest.Clients(t) {
+			interim := 0
+			trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+				interim = code
+				return nil
+			}}
+			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, server.URL+"/?echo.early-hints=true",
+				http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != want || (interim == http.StatusEarlyHints) != (policy == "Full") {
+				t.Errorf("%s, %s: status %d after %d", policy, proto, response.StatusCode, interim)
+			}
+		}
 	}
 }

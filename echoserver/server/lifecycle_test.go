@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -151,4 +152,16 @@ func TestDrain_awaitsWebSockets(t *testing.T) {
 			life.webSockets.Wait()
 		})
 	}
+}
+
+// serveInMemory serves a handler as the program does, but over in-memory connections.
+func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.MemoryListener) {
+	t.Helper()
+	listener := echotest.NewMemoryListener()
+	b := boundsFor(h)
+	server := newServer(h, connection.DefaultHeaderBytes, b.Reporter)
+	bounded := connection.NewBoundedListener(listener, connection.Cost, b)
+	go func() { _ = server.Serve(bounded) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return server, listener
 }

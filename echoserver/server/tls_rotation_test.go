@@ -3,10 +3,17 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -50,4 +57,81 @@ func tlsClientList(t *testing.T, config *tls.Config, reuse bool) (list []*http.C
 		list = append(list, client)
 	}
 	return list
+}
+
+func TestTLSOptions(t *testing.T) {
+	s := settingsOf(t).tls
+	if s.Address != "" || s.Folder != "/etc/echo-server/tls" || s.ClientCertificate != tlsserver.ClientCertificateNone ||
+		s.MinVersion != tls.VersionTLS12 || s.Ciphers != nil {
+		t.Errorf("by default: %+v", s)
+	}
+	s = settingsOf(t, "ECHO_TLS_ADDR=:8443", "ECHO_TLS_DIR=/d", "ECHO_TLS_SECRET=web-tls", "ECHO_TLS_CLIENT_CERTIFICATE=Request",
+		"ECHO_TLS_MIN_VERSION=VersionTLS13", "ECHO_TLS_CIPHERS=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_128_CBC_SHA").tls
+	if s.Address != ":8443" || s.Folder != "/d" || s.Secret != "web-tls" || s.ClientCertificate != tlsserver.ClientCertificateRequest ||
+		s.MinVersion != tls.VersionTLS13 ||
+		!slices.Equal(s.Ciphers, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA}) {
+		t.Errorf("from the environment: %+v", s)
+	}
+}
+
+// secured is a test server that serves HTTPS.
+type secured struct {
+	*handler
+	server       *http.Server
+	address      string // host and port
+	certificates *tlsserver.Certificates
+	volume       *echotest.SecretVolume
+	authority    *echotest.Authority   // issues the server's certificates
+	log          echotest.LockedBuffer // the server's log, including rejections
+}
+
+// serveTLS serves a handler as the program does, over real TLS connections, with a certificate for the name "first".
+func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
+	t.Helper()
+	inner := echotest.ListenLocally(t)
+	s := secureWith(t, inner, clientAuthority, environ...)
+	s.address = inner.Addr().String()
+	return s
+}
+
+func secureWith(t *testing.T, inner net.Listener, clientAuthority string, environ ...string) *secured {
+	t.Helper()
+	s := &secured{authority: echotest.NewAuthority(t, "authority")}
+	s.volume = echotest.NewSecretVolume(t, echotest.SecretKeys(s.authority.Issue(t, "first"), clientAuthority))
+	s.handler = handlerOf(t, append(environ, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+s.volume.Folder, "ECHO_TLS_SECRET=web-tls")...)
+	certificates, err := tlsserver.AwaitCertificates(t.Context(), s.tls, &s.metrics.tls, echotest.Quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := boundsOf(s.metrics)
+	b.Reporter = rejections.NewReporter(slog.New(slog.NewJSONHandler(&s.log, nil)), s.metrics.Rejected)
+	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, b.Reporter)
+	go func() {
+		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, b.Reporter),
+			connection.TLSConnectionCost, b))
+	}()
+	t.Cleanup(func() { _ = s.server.Close() })
+	return s
+}
+
+// config returns a configuration for a client that trusts the server.
+func (s *secured) config(certificates ...tls.Certificate) *tls.Config {
+	trusted := x509.NewCertPool()
+	trusted.AddCert(s.authority.Leaf)
+	return &tls.Config{RootCAs: trusted, Certificates: certificates}
+}
+
+// tlsClients returns a client for each HTTP version that the server supports over TLS.
+func tlsClients(t *testing.T, config *tls.Config) map[string]*http.Client {
+	t.Helper()
+	found := map[string]*http.Client{}
+	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		protocols := &http.Protocols{}
+		protocols.SetHTTP1(proto == "HTTP/1.1")
+		protocols.SetHTTP2(proto == "HTTP/2.0")
+		transport := &http.Transport{TLSClientConfig: config.Clone(), Protocols: protocols}
+		t.Cleanup(transport.CloseIdleConnections)
+		found[proto] = &http.Client{Transport: transport, Timeout: 2 * echotest.Patience}
+	}
+	return found
 }

@@ -1,11 +1,18 @@
 package integration
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -76,3 +83,29 @@ var _ = Describe("an Echo", func() {
 		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 })
+
+// installDefinitions creates the CustomResourceDefinitions in the given files.
+func installDefinitions(config *rest.Config, files []string) {
+	GinkgoHelper()
+	_, err := envtest.InstallCRDs(config, definitionsIn(files))
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// uninstallDefinitions deletes CustomResourceDefinitions, and waits until they are gone, because the API server also deletes objects that
+// are created in the meantime. If a client applies an object during the deletion, API servers before version 1.35 take one minute longer.
+func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
+	GinkgoHelper()
+	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())
+	definitions := &metav1.PartialObjectMetadataList{}
+	definitions.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+	Eventually(func(g Gomega) {
+		g.Expect(admin.List(ctx, definitions)).To(Succeed())
+		for _, definition := range definitions.Items {
+			g.Expect(definition.DeletionTimestamp).To(BeNil(), definition.Name)
+		}
+	}).WithContext(ctx).Should(Succeed())
+}
+
+func definitionsIn(files []string) envtest.CRDInstallOptions {
+	return envtest.CRDInstallOptions{Paths: files, Scheme: runtime.NewScheme()}
+}

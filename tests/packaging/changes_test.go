@@ -132,13 +132,13 @@ func TestOneKubernetesMinorVersion(t *testing.T) {
 		t.Fatal("go.mod has no version of k8s.io/client-go")
 	}
 	for file, pattern := range map[string]string{
-		"tests/packaging/go.mod":             `\tk8s\.io/api v0\.(\d+)\.`,
-		"tools/cluster/go.mod":               `\tk8s\.io/kubernetes v1\.(\d+)\.`,
-		"tools/docs/config.yaml":             `kubernetesVersion: "1\.(\d+)"`,
-		"tests/packaging/validators_test.go": `"k8s-version": "1\.(\d+)"`,
-		"CONTRIBUTING.md":                    `setup-envtest\S* use -p path 1\.(\d+)\.x`,
-		"docs/how-to/install.md":             `whole clusters: 1\.(\d+)\.\d+`,
-		"CHANGELOG.md":                       `(?s).*the integration tests run on [0-9., ]+ and 1\.(\d+)\.`,
+		"tests/packaging/go.mod":            `\tk8s\.io/api v0\.(\d+)\.`,
+		"tools/cluster/go.mod":              `\tk8s\.io/kubernetes v1\.(\d+)\.`,
+		"tools/docs/config.yaml":            `kubernetesVersion: "1\.(\d+)"`,
+		"tests/packaging/preflight_test.go": `"k8s-version": "1\.(\d+)"`,
+		"CONTRIBUTING.md":                   `setup-envtest\S* use -p path 1\.(\d+)\.x`,
+		"docs/how-to/install.md":            `whole clusters: 1\.(\d+)\.\d+`,
+		"CHANGELOG.md":                      `(?s).*the integration tests run on [0-9., ]+ and 1\.(\d+)\.`,
 	} {
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(text(t, file)); found == nil || found[1] != library[1] {
 			t.Errorf("%s has %q, but go.mod has Kubernetes 1.%s", file, found, library[1])

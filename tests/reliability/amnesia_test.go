@@ -4,11 +4,16 @@ import (
 	"hash/fnv"
 	"math/rand"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // amnesiaSeed is the amnesia seed for all plans, or 0 for no amnesia.
@@ -88,4 +93,13 @@ func TestAmnesia(t *testing.T) {
 	if w.losses.Load() == 0 {
 		t.Error("no memory was lost")
 	}
+}
+
+// TestMain applies settings for all runs. Runs produce a lot of garbage but use little memory, so less frequent garbage collection saves
+// time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	ctrl.SetLogger(logr.Discard())
+	utilruntime.ErrorHandlers = nil // one handler delays errors that closely follow another error, but each run has its own clock
+	os.Exit(m.Run())
 }
