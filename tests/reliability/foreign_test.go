@@ -37,7 +37,8 @@ func foreigners() []fault {
 		})},
 		{name: "the labels removed", foreign: active(func(s *simulation) {
 			removeLabels(deploymentKey)(s)
-			if s.get(budgetKey) != nil {
+			enabled, set, _ := unstructured.NestedBool(s.get(echoKey).Object, "spec", "disruptionBudget", "enabled")
+			if s.get(budgetKey) != nil && (enabled || !set) { // otherwise, it stays until the Echo is deleted
 				removeLabels(budgetKey)(s)
 			}
 		})},
