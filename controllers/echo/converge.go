@@ -43,10 +43,7 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observ
 		return seen, err
 	}
 	ensured, err := r.ensureChildren(ctx, echo)
-	last, wait := r.corrections.held(echo, r.Now())
-	if seen.CorrectedAfter = wait; wait > 0 && last.count >= contestedBy {
-		seen.Contested = last.field
-	}
+	seen.Contested, seen.CorrectedAfter = r.corrections.contested(echo, r.Now())
 	return withChildren(seen, ensured), err
 }
 
@@ -137,8 +134,8 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 	writer, corrected := r.childWriter(), ""
 	writer.Allows = func(field string) bool {
 		corrected = field + " of the " + c.child.Kind
-		last, wait := r.corrections.held(echo, r.Now())
-		return wait == 0 || last.field != corrected
+		fields, _ := r.corrections.Get(client.ObjectKeyFromObject(echo))
+		return fields[corrected].wait(echo, r.Now()) == 0
 	}
 	var err error
 	c.after, err = writer.Ensure(ctx, c.child, c.before)

@@ -1,12 +1,16 @@
 package echo
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 const (
@@ -18,34 +22,50 @@ const (
 	longestCorrectionWait = 2 * time.Minute
 )
 
-// corrections holds, for each Echo, the last field that the operator corrected because another client had changed it. If the client keeps
-// changing the field, the operator corrects it less and less often. Otherwise, two controllers that disagree would write without a pause.
-type corrections struct{ controllers.Memory[correction] }
+// corrections holds, for each Echo, the fields that the operator corrected because another client had changed them. If a client keeps
+// changing a field, the operator corrects it less and less often. Otherwise, two controllers that disagree would write without a pause.
+type corrections struct {
+	controllers.Memory[map[string]correction]
+}
 
 type correction struct {
 	generation int64 // of the Echo
-	field      string
 	count      int
 	last       time.Time
 }
 
-// held returns the last correction, and the time until the operator corrects the same field again. The first two corrections are immediate,
-// and each wait is four times the wait before.
-func (c *corrections) held(echo *v1.Echo, now time.Time) (last correction, wait time.Duration) {
-	last, _ = c.Get(client.ObjectKeyFromObject(echo))
-	if last.generation != echo.Generation || last.count < 2 {
-		return last, 0
+// wait returns the time until the operator corrects a field again. The first two corrections are immediate, and each wait is four times the
+// wait before.
+func (c correction) wait(echo *v1.Echo, now time.Time) time.Duration {
+	if c.generation != echo.Generation || c.count < 2 {
+		return 0
 	}
-	wait = min(time.Second<<(2*min(last.count-2, 4)), longestCorrectionWait) - now.Sub(last.last)
-	return last, max(wait, 0)
+	return max(0, min(time.Second<<(2*min(c.count-2, 4)), longestCorrectionWait)-now.Sub(c.last))
+}
+
+// contested returns a field that another client keeps changing, or "", and the time until the next field is corrected again.
+func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string, next time.Duration) {
+	fields, _ := c.Get(client.ObjectKeyFromObject(echo))
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		wait := fields[field].wait(echo, now)
+		if wait > 0 && fields[field].count >= contestedBy {
+			contested = cmp.Or(contested, field)
+		}
+		next = status.Earliest(next, wait)
+	}
+	return contested, next
 }
 
 // corrected records that the operator has corrected a field.
 func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
-	last, _ := c.Get(client.ObjectKeyFromObject(echo))
-	if last.generation != echo.Generation || last.field != field || now.Sub(last.last) > forgottenAfter {
-		last = correction{generation: echo.Generation, field: field}
+	fields, _ := c.Get(client.ObjectKeyFromObject(echo))
+	fields = maps.Clone(fields)
+	maps.DeleteFunc(fields, func(_ string, each correction) bool {
+		return each.generation != echo.Generation || now.Sub(each.last) > forgottenAfter
+	})
+	if fields == nil {
+		fields = map[string]correction{}
 	}
-	last.count, last.last = last.count+1, now
-	c.Set(client.ObjectKeyFromObject(echo), last)
+	fields[field] = correction{echo.Generation, fields[field].count + 1, now}
+	c.Set(client.ObjectKeyFromObject(echo), fields)
 }

@@ -103,8 +103,8 @@ func own() []mutant {
 	return []mutant{
 		{"a cause waits until events are gathered", "affectsOnlyCounts",
 			"return !status.HasNewCause(old, pod)", "return pod != old", "Test", reconciler},
-		{"a field that another client keeps changing is corrected without a pause", "held",
-			"last.count < 2", "last.count < 1000", "TestConverge_correctsContestedFieldLessOften", reconciler},
+		{"a field that another client keeps changing is corrected without a pause", "wait",
+			"c.count < 2", "c.count < 1000", "TestConverge_correctsContestedFieldLessOften", reconciler},
 		{"a new child is merged into an existing object", "Apply",
 			"uid, version := types.UID(\"\"), noVersion", "uid, version := types.UID(\"\"), \"\"", "TestScenarios", simulation},
 		{"a child is applied to an object that took its place", "Apply",
