@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -144,30 +143,9 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
 		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // if a name is taken, the operator writes nothing
 		return nil
-	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator checks the child once a minute
-		return nil
 	default:
 		return unrest{"a reconcile would " + dry.writes[0].what}
 	}
-}
-
-// isUnwatched reports whether the Echo is paused and one of its children lacks the label that the watch selects by.
-func (s *state) isUnwatched() bool {
-	if s.echo == nil {
-		return false
-	}
-	paused, _, _ := unstructured.NestedBool(s.echo.Object, "spec", "paused")
-	for _, child := range s.children {
-		if paused && !children.IsManaged(child) {
-			return true
-		}
-	}
-	return false
-}
-
-// reportsSpec reports whether the status describes the stored spec.
-func (s *state) reportsSpec() bool {
-	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
 // isRefused reports whether, according to the status, the Echo's latest generation cannot be applied.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -82,12 +83,13 @@ func freeName(ctx context.Context, c client.Client, namespace string) error {
 	return change(`{"metadata": {"annotations": {"example.org/looked-at": "again"}}}`)(ctx, c, namespace)
 }
 
-// editChildren edits fields that the operator sets.
+// editChildren edits a label that the operator sets.
 func editChildren(ctx context.Context, c client.Client, namespace string) error {
-	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
-		all := edits(kind)
-		e := all[len(metadataEdits(kind))]
-		if err := c.Patch(ctx, childOf(kind, namespace), client.RawPatch(e.patchType, []byte(e.patch))); err != nil {
+	edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"app.kubernetes.io/component": "other"}}}`))
+	for _, child := range desired.Kinds() {
+		child.SetNamespace(namespace)
+		child.SetName(echoName)
+		if err := c.Patch(ctx, child, edit); err != nil {
 			return err
 		}
 	}
@@ -95,24 +97,14 @@ func editChildren(ctx context.Context, c client.Client, namespace string) error 
 }
 
 func loseChildren(ctx context.Context, c client.Client, namespace string) error {
-	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
-		if err := c.Delete(ctx, childOf(kind, namespace), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+	for _, child := range desired.Kinds() {
+		child.SetNamespace(namespace)
+		child.SetName(echoName)
+		if err := c.Delete(ctx, child, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func childOf(kind, namespace string) *object {
-	child := &object{}
-	child.SetAPIVersion(map[string]string{"Service": "v1", "Deployment": "apps/v1", "PodDisruptionBudget": "policy/v1"}[kind])
-	if child.GetAPIVersion() == "" {
-		child.SetAPIVersion("networking.k8s.io/v1")
-	}
-	child.SetKind(kind)
-	child.SetNamespace(namespace)
-	child.SetName(echoName)
-	return child
 }
 
 // run carries out a scenario in a new namespace, and returns the final state.

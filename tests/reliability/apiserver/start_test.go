@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// patience limits how long the tests wait, and allows for a busy machine. The operator does not watch a paused Echo's child that has lost
-	// its label. Only a check that runs once a minute detects that such a child was deleted.
+	// patience limits how long the tests wait, and allows for a busy machine. The operator checks a name that is taken only once a minute.
 	patience = status.LookPeriod + 20*time.Second
 	// interval is the time between two checks of a condition.
 	interval = 10 * time.Millisecond

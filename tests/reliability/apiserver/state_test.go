@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -182,13 +181,4 @@ func condition(echo *object, kind string) map[string]any {
 		}
 	}
 	return nil
-}
-
-// uids returns the UIDs of the children, by kind.
-func (s *state) uids() map[string]types.UID {
-	uids := map[string]types.UID{}
-	for kind, child := range s.children {
-		uids[kind] = child.GetUID()
-	}
-	return uids
 }

@@ -83,7 +83,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	}
 	t.lock.Unlock()
 	if expired {
-		return answer(r, http.StatusGone), nil
+		return expiredAnswer(r), nil
 	}
 	if old {
 		return t.oldList(next, r)

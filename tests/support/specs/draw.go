@@ -32,11 +32,6 @@ type Field struct {
 	Schema *Schema
 }
 
-// String returns a field's path in the API server's notation.
-func (f Field) String() string {
-	return strings.ReplaceAll("spec."+strings.Join(f.Path, "."), ".[", "[")
-}
-
 func (f Field) child(name string, schema *Schema) Field {
 	return Field{append(slices.Clone(f.Path), name), schema}
 }
@@ -51,20 +46,6 @@ func Draw(t *rapid.T, spec *Schema, most int) map[string]any {
 	}
 	AddRequired(drawn)
 	return drawn
-}
-
-// DrawField draws a field of the spec. Deeply nested fields are drawn less often. Fields of list items are drawn only as part of the list.
-func DrawField(t *rapid.T, spec *Schema) Field {
-	f := Field{nil, spec}
-	for len(f.Schema.Properties) > 0 {
-		if len(f.Path) > 0 && rapid.IntRange(0, 3).Draw(t, "whole") == 0 {
-			break
-		}
-		name := rapid.SampledFrom(slices.Sorted(maps.Keys(f.Schema.Properties))).Draw(t, "field")
-		property := f.Schema.Properties[name]
-		f = f.child(name, &property)
-	}
-	return f
 }
 
 // DrawValue draws a value for a field. The value is valid according to the schema, and Kubernetes usually accepts it.
@@ -164,100 +145,4 @@ func drawObject(t *rapid.T, f Field) map[string]any {
 		}
 	}
 	return oneOf(t, f, value)
-}
-
-// DrawBoundary draws the minimum or the maximum that the schema accepts for a field, or any value of an enum. If the field has neither
-// limits nor an enum, DrawBoundary skips the current action of the test.
-func DrawBoundary(t *rapid.T, f Field) any {
-	s := f.Schema
-	var values []any
-	for _, limit := range limitsOf(s) {
-		values = append(values, limit)
-	}
-	switch {
-	case s.Type == "array" && s.MaxItems != nil:
-		values = append(values, manyItems(f, int(*s.MaxItems)), []any{})
-	case s.Type == "object" && s.MaxProperties != nil:
-		many := map[string]any{}
-		for i := range *s.MaxProperties {
-			many[fmt.Sprintf("key-%d", i)] = "x"
-		}
-		values = append(values, many, map[string]any{})
-	case s.Type == "string" && s.MaxLength != nil && s.Enum == nil:
-		values = append(values, longest(f, int(*s.MaxLength)))
-	}
-	for _, value := range s.Enum {
-		values = append(values, strings.Trim(string(value.Raw), `"`))
-	}
-	if len(values) == 0 {
-		t.SkipNow()
-	}
-	return rapid.SampledFrom(values).Draw(t, "boundary")
-}
-
-// manyItems returns a list with the given number of distinct items.
-func manyItems(f Field, length int) []any {
-	list := []any{}
-	for i := range length {
-		switch f.Path[0] {
-		case "args":
-			list = append(list, fmt.Sprintf("--x%d", i))
-		case "tolerations":
-			list = append(list, map[string]any{"key": fmt.Sprintf("key-%d", i), "operator": "Exists"})
-		case "topologySpreadConstraints":
-			list = append(list, map[string]any{"maxSkew": int64(1), "topologyKey": fmt.Sprintf("key-%d", i), "whenUnsatisfiable": "ScheduleAnyway"})
-		case "response":
-			list = append(list, map[string]any{"name": fmt.Sprintf("x-%d", i), "value": "x"})
-		default:
-			list = append(list, map[string]any{"name": fmt.Sprintf("name-%d", i)})
-		}
-	}
-	return list
-}
-
-// longest returns a string of a given length that matches a field's pattern.
-func longest(f Field, length int) string {
-	switch f.Path[len(f.Path)-1] {
-	case "host":
-		return strings.Repeat("a.", length/2) + "b"
-	case "path":
-		return "/" + strings.Repeat("x", length-1)
-	case "appProtocol":
-		return strings.Repeat("x", length-64) + "/" + strings.Repeat("x", 63)
-	default:
-		return strings.Repeat("x", length)
-	}
-}
-
-// DrawInvalid draws a value that the schema rejects for a field.
-func DrawInvalid(t *rapid.T, f Field) any {
-	s := f.Schema
-	var values []any
-	if s.Minimum != nil {
-		values = append(values, int64(*s.Minimum)-1)
-	}
-	if s.Maximum != nil {
-		values = append(values, int64(*s.Maximum)+1)
-	}
-	if s.MaxItems != nil {
-		values = append(values, manyItems(f, int(*s.MaxItems)+1))
-	}
-	if s.MaxLength != nil {
-		values = append(values, longest(f, int(*s.MaxLength))+"xx")
-	}
-	if len(s.Enum) > 0 {
-		values = append(values, "NotOneOfThem")
-	}
-	if s.MinLength != nil {
-		values = append(values, "")
-	}
-	switch {
-	case s.XIntOrString:
-		values = append(values, "much")
-	case s.Type == "string":
-		values = append(values, int64(7))
-	default:
-		values = append(values, "text")
-	}
-	return rapid.SampledFrom(values).Draw(t, "invalid")
 }
