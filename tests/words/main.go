@@ -2,9 +2,7 @@
 // replaced, if 1,000 words contain more markers of translated English than limits.json allows (these limits may only be lowered), or if the
 // name of a unit test does not start with the name of a function, method, or type.
 //
-// usage: go run ./tests/words [-draw]
-//
-// With -draw it prints forty sentences of docs, messages and comments, for an editor to judge.
+// usage: go run ./tests/words
 package main
 
 import (
@@ -12,11 +10,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,13 +25,7 @@ import (
 var limits []byte
 
 func main() {
-	drawing := flag.Bool("draw", false, "print forty sentences, chosen by the hash of the last commit")
-	flag.Parse()
-	do := check
-	if *drawing {
-		do = draw
-	}
-	if err := do(context.Background(), os.Stdout, "."); err != nil {
+	if err := check(context.Background(), os.Stdout, "."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -106,4 +99,26 @@ func matches(text string, terms []string) [][]int {
 		quoted[i] = strings.ReplaceAll(regexp.QuoteMeta(term), " ", `\s+`)
 	}
 	return regexp.MustCompile(`(?i)\b(?:`+strings.Join(quoted, "|")+`)\b`).FindAllStringIndex(text, -1)
+}
+
+// eachText calls do for each tracked file, except the files in this directory.
+func eachText(ctx context.Context, root string, do func(file, content string) error) error {
+	command := exec.CommandContext(ctx, "git", "ls-files", "-z")
+	command.Dir = root
+	listed, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for file := range strings.SplitSeq(strings.TrimRight(string(listed), "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if os.IsNotExist(err) || strings.HasPrefix(file, "tests/words/") { // a deletion may not be committed yet
+			continue
+		} else if err != nil {
+			return err
+		}
+		if err := do(file, string(content)); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
 }

@@ -43,26 +43,6 @@ func TestMatches_findsMarkersAcrossBlanks(t *testing.T) {
 	}
 }
 
-func TestSentences(t *testing.T) {
-	for name, test := range map[string]struct {
-		kind          group
-		content, want string
-	}{
-		"lines and code":     {docs, "# A title of four words\nOne `x` is here. Two of them are there!\n```\nnot this one, never\n```\n", "A title of four words|One `x` is here.|Two of them are there!"},
-		"cells":              {docs, "| name | a cell with some words |\n", "a cell with some words |"},
-		"a comment":          {code, "package a\n\n// Broken\n// over two lines.\nfunc a() {}\n", "Broken over two lines."},
-		"a message":          {code, "package a\n\nconst a = `write the other name`\n", "write the other name"},
-		"a string of a test": {tests, "package a\n\nconst a = `write the other name`\n", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := sentences(test.kind, test.content)
-			if joined := strings.Join(got, "|"); err != nil || joined != test.want {
-				t.Errorf("got %q and %v, want %q", joined, err, test.want)
-			}
-		})
-	}
-}
-
 func TestTestNames_problems(t *testing.T) {
 	var names testNames
 	for file, content := range map[string]string{
