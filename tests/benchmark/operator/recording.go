@@ -34,6 +34,11 @@ const (
 	recordTimeout = time.Minute
 )
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // recorder is a proxy to the API server that records the writes for an Echo.
 type recorder struct {
 	proxy *httputil.ReverseProxy
@@ -47,9 +52,13 @@ type recorder struct {
 	requests requests.Counts
 }
 
-// startRecorder starts a proxy that forwards requests with the operator's credentials.
+// startRecorder starts a proxy that forwards requests with the operator's credentials, unless they carry a token.
 func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error) {
 	transport, err := rest.TransportFor(p.Operator)
+	if err != nil {
+		return nil, nil, err
+	}
+	anonymous, err := rest.TransportFor(rest.AnonymousClientConfig(p.Operator))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,8 +67,13 @@ func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error)
 		return nil, nil, err
 	}
 	r := &recorder{requests: requests.Counts{}, proxy: &httputil.ReverseProxy{
-		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
-		Transport:     transport,
+		Rewrite: func(request *httputil.ProxyRequest) { request.SetURL(target) },
+		Transport: roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Header.Get("Authorization") != "" {
+				return anonymous.RoundTrip(request)
+			}
+			return transport.RoundTrip(request)
+		}),
 		FlushInterval: -1,                                   // flush each event of a watch immediately
 		ErrorLog:      log.New(io.Discard, "", log.Flags()), // discards errors from requests that are interrupted when the operator stops
 	}}

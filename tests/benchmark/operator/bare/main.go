@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/caches"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 func main() {
@@ -71,10 +72,9 @@ func parse(arguments []string) (ctrl.Options, error) {
 // addController watches the operator's kinds with a reconciler that does nothing.
 func addController(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").For(&v1.Echo{})
-	for _, kind := range (caches.Watched{}).Objects() {
-		if _, primary := kind.(*v1.Echo); !primary {
-			b.Watches(kind, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return nil }))
-		}
+	ignored := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return nil })
+	for _, kind := range append(desired.KindsServed(nil), desired.NewCronJob(), &corev1.Pod{}, &corev1.Node{}) {
+		b.Watches(kind, ignored)
 	}
 	return b.Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }))
 }

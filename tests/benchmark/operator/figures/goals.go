@@ -47,10 +47,10 @@ func convergenceRows() []row {
 	return []row{
 		{"Echoes/s, there", "there.operator.perSecond", "there.raw.perSecond", ratio, atLeast(0.80), "", 1},
 		{"Echoes/s, arriving", "arriving.operator.perSecond", "arriving.raw.perSecond", ratio, atLeast(0.80), "", 1},
-		{"CPU sum per Echo, there", "there.operator.cpu.sum", "there.raw.cpu.sum", ratio, atMost(1.10), "ms", 2},
-		{"CPU sum per Echo, arriving", "arriving.operator.cpu.sum", "arriving.raw.cpu.sum", ratio, atMost(1.10), "ms", 2},
-		{"CPU of the client per Echo, there", "there.operator.cpu.client", "there.raw.cpu.client", ratio, atMost(2), "ms", 2},
-		{"CPU of the client per Echo, arriving", "arriving.operator.cpu.client", "arriving.raw.cpu.writing", ratio, atMost(2), "ms", 2},
+		{"CPU sum per Echo, there", "there.operator.cpu.sum", "there.raw.cpu.sum", ratio, atMost(1.25), "ms", 2},
+		{"CPU sum per Echo, arriving", "arriving.operator.cpu.sum", "arriving.raw.cpu.sum", ratio, atMost(1.35), "ms", 2},
+		{"CPU of the client per Echo, there", "there.operator.cpu.client", "there.raw.cpu.client", none, goal{}, "ms", 2},
+		{"CPU of the client per Echo, arriving", "arriving.operator.cpu.client", "arriving.raw.cpu.writing", none, goal{}, "ms", 2},
 		{"CPU of the API server per Echo, there", "there.operator.cpu.apiServer", "there.raw.cpu.apiServer", none, goal{}, "ms", 2},
 		{"CPU of the API server per Echo, arriving", "arriving.operator.cpu.apiServer", "arriving.raw.cpu.apiServer", none, goal{}, "ms", 2},
 		{"requests per Echo, there", "there.operator.requests", "there.raw.requests", ratio, atMost(1.01), "", 3},
@@ -58,16 +58,16 @@ func convergenceRows() []row {
 		{"writes that changed something per Echo, there", "there.operator.effective", "there.raw.effective", none, goal{}, "", 3},
 		{"conflicts per Echo, there", "there.operator.conflicts", "", absolute, atMost(0), "", 3},
 		{"conflicts per Echo, arriving", "arriving.operator.conflicts", "", absolute, atMost(0), "", 3},
-		{"reconciles per Echo, there", "there.operator.reconciles", "", absolute, atMost(1.1), "", 2},
-		{"reconciles per Echo, arriving", "arriving.operator.reconciles", "", absolute, atMost(1.1), "", 2},
+		{"reconciles per Echo, there", "there.operator.reconciles", "", absolute, atMost(2.2), "", 2},
+		{"reconciles per Echo, arriving", "arriving.operator.reconciles", "", absolute, atMost(2.2), "", 2},
 	}
 }
 
 func restartRows() []row {
 	return []row{
 		{"requests after a restart, 2,000, other than for leases, and 1 each for OpenShift, the Prometheus Operator and Gateway API",
-			"restart.2000.requests", "", absolute, atMost(13), "", 0},
-		{"requests after a restart, 10,000, the same", "restart.10000.requests", "", absolute, atMost(13), "", 0},
+			"restart.2000.requests", "", absolute, atMost(20), "", 0},
+		{"requests after a restart, 10,000, the same", "restart.10000.requests", "", absolute, atMost(20), "", 0},
 		{"writes after a restart, 2,000", "restart.2000.writes", "", absolute, atMost(0), "", 0},
 		{"writes after a restart, 10,000", "restart.10000.writes", "", absolute, atMost(0), "", 0},
 		{"requests in 2 minutes at rest, other than for leases", "rest.requests", "", absolute, atMost(0), "", 0},
@@ -86,7 +86,7 @@ func restartRows() []row {
 		{"RSS, 1 Echo", "restart.1.resident", "", none, goal{}, "MB", 1},
 		{"RSS after a restart, 2,000", "restart.2000.resident", "", absolute, atMost(110), "MB", 1},
 		{"RSS after a restart, 2,000 with 2 pods each", "restart.2000.pods.resident", "", absolute, atMost(140), "MB", 1},
-		{"RSS after a restart, 10,000", "restart.10000.resident", "", absolute, atMost(290), "MB", 1},
+		{"RSS after a restart, 10,000", "restart.10000.resident", "", absolute, atMost(320), "MB", 1},
 		{"anonymous RSS, 1 Echo", "restart.1.anonymous", "", none, goal{}, "MB", 1},
 		{"anonymous RSS after a restart, 2,000", "restart.2000.anonymous", "", none, goal{}, "MB", 1},
 		{"anonymous RSS after a restart, 2,000 with 2 pods each", "restart.2000.pods.anonymous", "", none, goal{}, "MB", 1},
