@@ -2,7 +2,6 @@ package caches
 
 import (
 	"context"
-
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,14 +31,14 @@ type Watched struct {
 
 // Objects returns an empty object of each kind in the manager's cache, except the kinds in TLS, which openshift.TLSProfile watches.
 func (w Watched) Objects() []client.Object {
-	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+	kinds := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {
-		objects = append(objects, &gatewayv1.Gateway{})
+		kinds = append(kinds, &gatewayv1.Gateway{})
 	}
 	if w.PodMonitors {
-		objects = append(objects, desired.NewPodMonitor())
+		kinds = append(kinds, desired.NewPodMonitor())
 	}
-	return objects
+	return kinds
 }
 
 // Options returns options that limit the cache to the objects and fields that the operator reads. The cache calls missed when the cluster

@@ -29,12 +29,12 @@ import (
 func TestNewScheme_containsEveryUsedKind(t *testing.T) {
 	scheme, err := newScheme()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{},
+	all := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{},
 		&coordinationv1.Lease{}}
 	for _, kind := range desired.Table() {
-		objects = append(objects, kind.NewObject())
+		all = append(all, kind.NewObject())
 	}
-	for _, object := range objects {
+	for _, object := range all {
 		if kinds, _, err := scheme.ObjectKinds(object); err != nil || len(kinds) != 1 {
 			t.Errorf("add the API of %T to newScheme in manager.go: %v, %v", object, kinds, err)
 		}

@@ -122,9 +122,9 @@ func TestNewPodSecurity_rejectsUnknownStandard(t *testing.T) {
 // TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo sets
 // can violate it.
 func TestOf_podsMeetBaseline(t *testing.T) {
-	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
-	for range generatedEchoes / 4 {
-		echo := g.echo()
-		NewWithT(t).Expect(policy.Check(echo, g.children(t, echo)...)).To(Succeed(), "%+v", echo.Spec)
+	g, policy := support.NewGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
+	for range 25 {
+		echo := g.Echo()
+		NewWithT(t).Expect(policy.Check(echo, generatedChildren(t, echo)...)).To(Succeed(), "%+v", echo.Spec)
 	}
 }

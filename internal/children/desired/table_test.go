@@ -201,3 +201,26 @@ func TestUnserved(t *testing.T) {
 		})
 	}
 }
+
+// generatedChildren returns all objects that an Echo requires, including a companion.
+func generatedChildren(t *testing.T, echo *v1.Echo) []children.Child {
+	t.Helper()
+	all, err := Of(echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	companion, err := echopod.Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return slices.DeleteFunc(append(all, companion), func(c children.Child) bool { return c.Desired == nil })
+}
+
+func TestOf_isDeterministic(t *testing.T) {
+	g := support.NewGenerator()
+	for range 100 {
+		echo := g.Echo()
+		before := echo.DeepCopy()
+		all := generatedChildren(t, echo)
+		for i, again := range generatedChildren(t, echo.DeepCopy()) {
+			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
+		}
+		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
+	}
+}

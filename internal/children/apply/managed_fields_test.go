@@ -1,4 +1,4 @@
-package desired
+package apply
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
 // repair makes a stored object match its child, as the operator does.
@@ -21,10 +20,10 @@ func (s *stored) repair(t *testing.T, c children.Child) {
 	t.Helper()
 	g := NewWithT(t)
 	live := s.live(t)
-	difference, err := apply.Compare(c, live)
+	difference, err := Compare(c, live)
 	g.Expect(err).NotTo(HaveOccurred())
 	if !difference.Renamed.Empty() {
-		g.Expect(apply.GiveToOperator(live, difference.Renamed, c.Desired.GetAPIVersion())).To(Succeed())
+		g.Expect(GiveToOperator(live, difference.Renamed, c.Desired.GetAPIVersion())).To(Succeed())
 		s.update(t, live)
 	}
 	s.apply(t, c)
@@ -74,7 +73,7 @@ func TestCompare_renamesEditedPortOfSameName(t *testing.T) {
 func TestCompare_keepsUndesiredItem(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
-	if got, err := apply.Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
+	if got, err := Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
 		t.Errorf("got %v, %v", got.Renamed, err)
 	}
 }
@@ -87,7 +86,7 @@ func TestGiveToOperator(t *testing.T) {
 		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{},"f:more":{}}}`)},
 	}}
 	given := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "type"))
-	g.Expect(apply.GiveToOperator(object, given, "v1")).To(Succeed())
+	g.Expect(GiveToOperator(object, given, "v1")).To(Succeed())
 	want := []metav1.ManagedFieldsEntry{
 		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:more":{}}}`)},
 		{Manager: "echo-operator", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
@@ -101,8 +100,8 @@ func TestFieldsOf_rejectsInvalidManagedFields(t *testing.T) {
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)
 	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
-	g.Expect(apply.Compare(child, live)).Error().To(HaveOccurred(), "Compare hides the error")
-	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides the error")
+	g.Expect(Compare(child, live)).Error().To(HaveOccurred(), "Compare hides the error")
+	g.Expect(GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides the error")
 }
 
 // TestCompare_knowsTheKeysOfAllLists edits the key of each list item that the operator sets, according to the API server's schema.
@@ -131,7 +130,7 @@ func TestCompare_knowsTheKeysOfAllLists(t *testing.T) {
 				}
 			}
 			NewWithT(t).Expect(s.fields.Update(content, "editor")).To(Succeed())
-			difference, err := apply.Compare(child, s.live(t))
+			difference, err := Compare(child, s.live(t))
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			NewWithT(t).Expect(difference.Renamed.Size()).To(Equal(1), "%s %s", kind, path)
 		})

@@ -1,42 +1,38 @@
-package desired
+package support
 
 import (
 	"fmt"
 	"math/rand"
-	"testing"
 
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
-	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// generator generates valid Echoes with random fields.
-type generator struct{ *rand.Rand }
+// Generator generates valid Echoes with random fields.
+type Generator struct{ *rand.Rand }
 
-func newGenerator() generator { return generator{rand.New(rand.NewSource(1))} }
+// NewGenerator returns a Generator that always generates the same Echoes.
+func NewGenerator() Generator { return Generator{rand.New(rand.NewSource(1))} }
 
 // maybe calls a function with a probability of 50%.
-func (g generator) maybe(set func()) {
+func (g Generator) maybe(set func()) {
 	if g.Intn(2) == 0 {
 		set()
 	}
 }
 
 // text returns a string of characters that are special in JSON, YAML, or Kubernetes. The string is sometimes empty.
-func (g generator) text() string {
+func (g Generator) text() string {
 	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
 	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
 }
 
 // annotations returns up to three annotations, or nil.
-func (g generator) annotations() map[string]string {
+func (g Generator) annotations() map[string]string {
 	if g.Intn(3) == 0 {
 		return nil
 	}
@@ -48,7 +44,7 @@ func (g generator) annotations() map[string]string {
 }
 
 // some returns up to three random values.
-func some[T any](g generator, one func(i int) T) []T {
+func some[T any](g Generator, one func(i int) T) []T {
 	var all []T
 	for i := range g.Intn(4) {
 		all = append(all, one(i))
@@ -56,8 +52,9 @@ func some[T any](g generator, one func(i int) T) []T {
 	return all
 }
 
-func (g generator) echo() *v1.Echo {
-	e := support.EchoOfCompanions(func(e *v1.Echo) { e.UID = "1234" })
+// Echo returns the next Echo.
+func (g Generator) Echo() *v1.Echo {
+	e := EchoOfCompanions(func(e *v1.Echo) { e.UID = "1234" })
 	e.Spec.Replicas, e.Spec.Port = new(g.Int31n(21)), 1+g.Int31n(65535)
 	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.labels(), g.annotations(), g.labels()
 	g.maybe(func() { e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: g.labels(), Annotations: g.annotations()} })
@@ -76,7 +73,7 @@ func (g generator) echo() *v1.Echo {
 	return e
 }
 
-func (g generator) labels() v1.Labels {
+func (g Generator) labels() v1.Labels {
 	labels := v1.Labels{}
 	for key, value := range g.annotations() {
 		labels[key] = v1.LabelValue(value)
@@ -84,7 +81,7 @@ func (g generator) labels() v1.Labels {
 	return labels
 }
 
-func (g generator) response() *v1.EchoResponse {
+func (g Generator) response() *v1.EchoResponse {
 	return &v1.EchoResponse{StatusCode: []int32{0, 200, 599}[g.Intn(3)], DelayMilliseconds: g.Int31n(3), Body: g.text(),
 		Headers: some(g, func(i int) v1.EchoHeader { return v1.EchoHeader{Name: fmt.Sprintf("X-%d", i), Value: g.text()} }),
 		Faults: some(g, func(i int) v1.EchoFault {
@@ -93,7 +90,7 @@ func (g generator) response() *v1.EchoResponse {
 }
 
 // variable returns an environment variable. Its name may be one that the operator also sets.
-func (g generator) variable(i int) corev1.EnvVar {
+func (g Generator) variable(i int) corev1.EnvVar {
 	names := [][]string{{"A", "ECHO_HTTP_ADDR"}, {"B", "ECHO_ADMIN_ADDR"}, {"C", "ECHO_RESPONSE_BODY"}}
 	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
 	g.maybe(func() {
@@ -104,7 +101,7 @@ func (g generator) variable(i int) corev1.EnvVar {
 }
 
 // objects configures the objects other than the Deployment.
-func (g generator) objects(spec *v1.EchoSpec) {
+func (g Generator) objects(spec *v1.EchoSpec) {
 	spec.Service.Annotations = g.annotations()
 	g.maybe(func() { spec.Service.PortName, spec.Service.AppProtocol = "web", "kubernetes.io/h2c" })
 	g.maybe(func() {
@@ -143,7 +140,7 @@ func (g generator) objects(spec *v1.EchoSpec) {
 }
 
 // scheduling configures the fields that determine where the pods run.
-func (g generator) scheduling(spec *v1.EchoSpec) {
+func (g Generator) scheduling(spec *v1.EchoSpec) {
 	spec.Tolerations = some(g, func(i int) corev1.Toleration {
 		return corev1.Toleration{Key: fmt.Sprintf("k%d", i), Operator: corev1.TolerationOpExists, TolerationSeconds: new(g.Int63n(3))}
 	})
@@ -159,7 +156,7 @@ func (g generator) scheduling(spec *v1.EchoSpec) {
 }
 
 // security configures resources and security contexts.
-func (g generator) security(spec *v1.EchoSpec) {
+func (g Generator) security(spec *v1.EchoSpec) {
 	g.maybe(func() {
 		spec.Resources = &corev1.ResourceRequirements{}
 		g.maybe(func() {
@@ -171,20 +168,4 @@ func (g generator) security(spec *v1.EchoSpec) {
 		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(false),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	})
-}
-
-// children returns all objects that an Echo requires, including a companion.
-func (g generator) children(t *testing.T, echo *v1.Echo) []children.Child {
-	t.Helper()
-	all, err := Of(echo, testConfig)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	desired := []children.Child{}
-	for _, c := range all {
-		if c.Desired != nil {
-			desired = append(desired, c)
-		}
-	}
-	c, err := echopod.Companion(support.PodWithCompanionLabel(), echo, testConfig)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return append(desired, c)
 }

@@ -1,4 +1,4 @@
-package desired
+package apply
 
 import (
 	"sync"
@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
 // stored is an object in a fake API server that supports server-side apply, but neither defaulting nor validation.
@@ -82,7 +81,7 @@ func (s *stored) live(t *testing.T) client.Object {
 
 func (s *stored) expectMatch(t *testing.T, c children.Child, want bool) {
 	t.Helper()
-	if got, err := apply.Compare(c, s.live(t)); got.None != want || err != nil {
+	if got, err := Compare(c, s.live(t)); got.None != want || err != nil {
 		t.Errorf("Compare = %+v, %v; want %t", got, err, want)
 	}
 }

@@ -1,4 +1,4 @@
-package desired
+package apply
 
 import (
 	"maps"
@@ -7,33 +7,37 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that failures are reproducible.
 const generatedEchoes = 100
 
-func TestOf_isDeterministic(t *testing.T) {
-	g := newGenerator()
-	for range generatedEchoes {
-		echo := g.echo()
-		before := echo.DeepCopy()
-		all := g.children(t, echo)
-		for i, again := range g.children(t, echo.DeepCopy()) {
-			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
-		}
-		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
+// childrenOf returns all objects that an Echo requires, including a companion.
+func childrenOf(t *testing.T, echo *v1.Echo) []children.Child {
+	t.Helper()
+	config := children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: children.Served{}}
+	for kind := range desired.OptionalKinds() {
+		config.Served[kind] = true
 	}
+	all, err := desired.Of(echo, config)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	companion, err := echopod.Companion(support.PodWithCompanionLabel(), echo, config)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return slices.DeleteFunc(append(all, companion), func(c children.Child) bool { return c.Desired == nil })
 }
 
 // TestCompare_matchesAppliedChild checks that an applied child, as read from the cache, matches its desired state. Otherwise, every
 // reconcile would apply the child again.
 func TestCompare_matchesAppliedChild(t *testing.T) {
-	g := newGenerator()
+	g := support.NewGenerator()
 	for range generatedEchoes / 4 {
-		for _, c := range compared(g.children(t, g.echo())) {
-			if got, err := apply.Compare(c, store(t, c).live(t)); err != nil || !got.None {
+		for _, c := range compared(childrenOf(t, g.Echo())) {
+			if got, err := Compare(c, store(t, c).live(t)); err != nil || !got.None {
 				t.Fatalf("a %s does not match the applied object: %v\n%v", c.Kind, err, c.Desired.Object)
 			}
 		}
@@ -48,9 +52,9 @@ func compared(all []children.Child) []children.Child {
 
 // TestCompare_detectsEveryChange changes or removes one value at a time in each child.
 func TestCompare_detectsEveryChange(t *testing.T) {
-	g := newGenerator()
+	g := support.NewGenerator()
 	for range generatedEchoes / 100 {
-		for _, c := range compared(g.children(t, g.echo())) {
+		for _, c := range compared(childrenOf(t, g.Echo())) {
 			live := store(t, c).live(t)
 			for i := range leaves(c.Desired.Object, nil) {
 				for name, spoil := range map[string]func(leaf){"changed": leaf.change, "removed": leaf.remove} {
@@ -61,7 +65,7 @@ func TestCompare_detectsEveryChange(t *testing.T) {
 						continue
 					}
 					spoil(at)
-					if got, err := apply.Compare(spoiled, live); err == nil && got.None {
+					if got, err := Compare(spoiled, live); err == nil && got.None {
 						t.Fatalf("a %s still matches although %v is %s", c.Kind, at.key, name)
 					}
 				}
