@@ -14,8 +14,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/internal/watch"
 )
 
@@ -42,7 +42,7 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 		return 0
 	}
 	code := 1
-	if errors.As(err, new(*commandline.UsageError)) {
+	if errors.As(err, new(*process.UsageError)) {
 		code = 2
 		_, _ = fmt.Fprintln(stderr, command.UsageString()) // before the error, so that the error remains visible
 	}
@@ -69,7 +69,7 @@ func newRoot(getenv func(string) string) *cobra.Command {
 			return operator.Run(ctrl.SetupSignalHandler(), options)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &commandline.UsageError{Err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &process.UsageError{Err: err} })
 	root.SetVersionTemplate(versionLine())
 	options.AddFlags(root.Flags(), getenv)
 	root.Flags().SortFlags = false
@@ -86,7 +86,7 @@ func newWatch() *cobra.Command {
 		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {
 			if err := options.Complete(arguments, c.Flags()); err != nil {
-				return &commandline.UsageError{Err: err}
+				return &process.UsageError{Err: err}
 			}
 			return runWatch(c, options)
 		},
@@ -127,7 +127,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-func versionLine() string { return commandline.Version("echo-operator", version) }
+func versionLine() string { return process.Version("echo-operator", version) }
 
 // newHelp returns the command that prints the help for another command. It replaces cobra's default, which prints the help for manager if
 // the command is unknown.
@@ -158,7 +158,7 @@ func write(c *cobra.Command, text string) error {
 
 func noArguments(c *cobra.Command, arguments []string) error {
 	if err := cobra.NoArgs(c, arguments); err != nil {
-		return &commandline.UsageError{Err: err}
+		return &process.UsageError{Err: err}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // DeletionPeriod is how long the operator waits for deletion events before it first checks whether the objects are gone.
@@ -24,8 +24,8 @@ const noVersion = "1"
 // Apply writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from changing a
 // newer object with the same name. If live is nil, the API server creates the child, or responds with a conflict if an object with this
 // name exists.
-func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
-	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
+func Apply(ctx context.Context, writer client.Writer, c objects.Child, live client.Object) (client.Object, error) {
+	options := []client.PatchOption{client.FieldOwner(objects.FieldOwner)}
 	uid, version := types.UID(""), noVersion
 	if live != nil {
 		uid, version = live.GetUID(), ""
@@ -39,7 +39,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	after.SetNamespace(c.Key.Namespace)
 	after.SetName(c.Key.Name)
 	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
-		return nil, &children.RequestError{Action: children.Applying, Kind: c.Kind, Key: c.Key, Err: err}
+		return nil, &objects.RequestError{Action: objects.Applying, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return after, nil
 }
@@ -55,7 +55,7 @@ func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 		client.PropagationPolicy(order),
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if err != nil {
-		return &children.RequestError{Action: children.Deleting, Kind: kindOf(live), Key: client.ObjectKeyFromObject(live), Err: err}
+		return &objects.RequestError{Action: objects.Deleting, Kind: kindOf(live), Key: client.ObjectKeyFromObject(live), Err: err}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package controllers
 
 import (
 	"context"
@@ -15,26 +15,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
-	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // service returns the desired Service of an Echo.
-func service(t *testing.T) children.Child {
+func service(t *testing.T) objects.Child {
 	t.Helper()
-	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
+	all, err := objects.Desired(StoredEcho(), objects.Config{Images: objects.Images{EchoServer: "i"}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return all[0]
 }
 
 func TestApply_forcesOnlyExistingObjects(t *testing.T) {
-	for name, live := range map[string]client.Object{"created": nil, "corrected": fakecluster.OwnedService(fakecluster.StoredEcho())} {
+	for name, live := range map[string]client.Object{"created": nil, "corrected": OwnedService(StoredEcho())} {
 		t.Run(name, func(t *testing.T) {
 			var options client.PatchOptions
 			sent := &unstructured.Unstructured{}
-			writer := interceptor.NewClient(fakecluster.New(t).Server, interceptor.Funcs{
+			writer := interceptor.NewClient(New(t).Server, interceptor.Funcs{
 				Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, given ...client.PatchOption) error {
 					options.ApplyOptions(given)
 					body, err := patch.Data(object)
@@ -43,7 +40,7 @@ func TestApply_forcesOnlyExistingObjects(t *testing.T) {
 					}
 					return sent.UnmarshalJSON(body)
 				}})
-			after, err := controllers.Apply(t.Context(), writer, service(t), live)
+			after, err := Apply(t.Context(), writer, service(t), live)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			if _, ok := after.(*corev1.Service); !ok || options.FieldManager != "echo-operator" {
 				t.Errorf("%T was applied by %q", after, options.FieldManager)
@@ -57,33 +54,33 @@ func TestApply_forcesOnlyExistingObjects(t *testing.T) {
 }
 
 func TestApply_namesObjectInError(t *testing.T) {
-	w := fakecluster.New(t)
+	w := New(t)
 	w.Fail = func(string) error { return errors.New("no") }
-	_, err := controllers.Apply(t.Context(), w.Server, service(t), nil)
+	_, err := Apply(t.Context(), w.Server, service(t), nil)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("Service ns/x cannot be applied: no")))
 }
 
 func TestDeleteChild(t *testing.T) {
 	g := NewWithT(t)
-	going := fakecluster.OwnedService(fakecluster.StoredEcho())
+	going := OwnedService(StoredEcho())
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{}, []string{"example.org/theirs"}
 	going.DeletionTimestamp.Time = metav1.Now().Time
-	w := fakecluster.New(t)
+	w := New(t)
 	remove := func(live client.Object) error {
-		return controllers.DeleteChild(t.Context(), w.Server, live, metav1.DeletePropagationForeground)
+		return DeleteChild(t.Context(), w.Server, live, metav1.DeletePropagationForeground)
 	}
 	g.Expect(remove(going)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
-	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(Satisfy(apierrors.IsNotFound), "a Service that is gone")
+	g.Expect(remove(OwnedService(StoredEcho()))).To(Satisfy(apierrors.IsNotFound), "a Service that is gone")
 	w.Fail = func(string) error { return errors.New("no") }
-	g.Expect(remove(fakecluster.OwnedService(fakecluster.StoredEcho()))).To(MatchError(ContainSubstring("ns/x")), "a failed deletion")
+	g.Expect(remove(OwnedService(StoredEcho()))).To(MatchError(ContainSubstring("ns/x")), "a failed deletion")
 }
 
 func TestDeleteCompanion_ignoresTerminatingOrMissing(t *testing.T) {
 	g := NewWithT(t)
-	w, companion := fakecluster.New(t), fakecluster.CompanionPod(t)
-	g.Expect(controllers.DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")
+	w, companion := New(t), CompanionPod(t)
+	g.Expect(DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")
 	w.Writes, companion.DeletionTimestamp = nil, &metav1.Time{Time: w.Dependencies.Now()}
-	g.Expect(controllers.DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed())
+	g.Expect(DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
 }

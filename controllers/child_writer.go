@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
+	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // ChildWriter brings children to their desired state.
@@ -20,7 +20,7 @@ type ChildWriter struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// Compare returns how a live object differs from the desired child.
-	Compare func(children.Child, client.Object) (apply.Difference, error)
+	Compare func(objects.Child, client.Object) (apply.Difference, error)
 	// Allows, if set, reports whether a child may be changed now. field is the first field that differs.
 	Allows func(field string) bool
 	// Wrote, if set, is called after each successful apply or patch. after is the object that the API server returned.
@@ -29,7 +29,7 @@ type ChildWriter struct {
 
 // Ensure applies a child that differs from its desired state, and deletes a child that is not desired. live is nil if the child does not
 // exist. Ensure returns the child as it now exists: the live object if nothing differed, and nil if there is no child.
-func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (client.Object, error) {
+func (w *ChildWriter) Ensure(ctx context.Context, c objects.Child, live client.Object) (client.Object, error) {
 	if c.Desired == nil {
 		return nil, w.remove(ctx, live)
 	}
@@ -58,21 +58,21 @@ func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.
 
 // reclaim makes the operator own the list items whose keys another client edited, so that an apply replaces these items instead of adding
 // new ones. It reads the object from the API server, because cached objects do not record which fields other clients own.
-func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
+func (w *ChildWriter) reclaim(ctx context.Context, c objects.Child, renamed *fieldpath.Set) error {
 	if renamed == nil || renamed.Empty() {
 		return nil
 	}
 	current := c.NewObject()
 	if err := w.Live.Get(ctx, c.Key, current); err != nil {
-		return &children.RequestError{Action: children.Reading, Kind: c.Kind, Key: c.Key, Err: err}
+		return &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	before := current.DeepCopyObject().(client.Object)
 	if err := apply.GiveToOperator(current, renamed, c.Desired.GetAPIVersion()); err != nil {
 		return err
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := w.Client.Patch(ctx, current, patch, client.FieldOwner(children.FieldOwner)); err != nil {
-		return &children.RequestError{Action: children.TakingOver, Kind: c.Kind, Key: c.Key, Err: err}
+	if err := w.Client.Patch(ctx, current, patch, client.FieldOwner(objects.FieldOwner)); err != nil {
+		return &objects.RequestError{Action: objects.TakingOver, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	w.wrote(c.Key, before, current)
 	return nil
@@ -80,21 +80,21 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 
 // replace deletes a child that must be recreated, unless the API server would reject the new child. The deletion event starts the reconcile
 // that creates the new child.
-func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
+func (w *ChildWriter) replace(ctx context.Context, c objects.Child, live client.Object) error {
 	if c.Recreate != nil && live.GetDeletionTimestamp().IsZero() { // other children are replaced only to remove another client's list items
 		err := w.try(ctx, c, live)
-		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old child counts against the quota
-		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
-			return &children.RequestError{Action: children.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
+		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old child counts against the quota
+		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
+			return &objects.RequestError{Action: objects.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
 		}
 	}
 	return w.remove(ctx, live)
 }
 
 // try sends a dry run that shows whether the API server would accept a new child.
-func (w *ChildWriter) try(ctx context.Context, c children.Child, live client.Object) error {
+func (w *ChildWriter) try(ctx context.Context, c objects.Child, live client.Object) error {
 	if dryRun := c.DryRunCopy(); dryRun != nil {
-		return w.Client.Create(ctx, dryRun, client.DryRunAll, client.FieldOwner(children.FieldOwner))
+		return w.Client.Create(ctx, dryRun, client.DryRunAll, client.FieldOwner(objects.FieldOwner))
 	}
 	_, err := Apply(ctx, client.NewDryRunClient(w.Client), c, live)
 	return err

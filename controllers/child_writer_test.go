@@ -1,4 +1,4 @@
-package controllers_test
+package controllers
 
 import (
 	"context"
@@ -16,16 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
-	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+
+	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // replacing returns a writer whose Compare function requests the replacement of every child.
-func replacing(w *fakecluster.World) *controllers.ChildWriter {
-	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (apply.Difference, error) {
+func replacing(w *World) *ChildWriter {
+	return &ChildWriter{Client: w.Server, Compare: func(objects.Child, client.Object) (apply.Difference, error) {
 		return apply.Difference{Replace: true}, nil
 	}}
 }
@@ -50,7 +48,7 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			w, live := fakecluster.New(t, fakecluster.OwnedService(fakecluster.StoredEcho())), fakecluster.OwnedService(fakecluster.StoredEcho())
+			w, live := New(t, OwnedService(StoredEcho())), OwnedService(StoredEcho())
 			g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 			writer := replacing(w)
 			var asked []string
@@ -81,7 +79,7 @@ func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
 	}{"accepted": {nil, []string{"delete x"}}, "invalid": {invalid, nil}} {
 		g := NewWithT(t)
 		live := &networkingv1.Ingress{Namespace: "ns", Name: "x", UID: "u"}
-		w := fakecluster.New(t, live)
+		w := New(t, live)
 		g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 		writer := replacing(w)
 		var asked []string
@@ -100,16 +98,16 @@ func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
 }
 
 // ingress returns the Ingress of an Echo as a child.
-func ingress(t *testing.T) children.Child {
+func ingress(t *testing.T) objects.Child {
 	t.Helper()
-	all, err := desired.Of(fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }), children.Config{})
+	all, err := objects.Desired(StoredEcho(func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }), objects.Config{})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return all[slices.IndexFunc(all, func(c children.Child) bool { return c.Kind == "Ingress" })]
+	return all[slices.IndexFunc(all, func(c objects.Child) bool { return c.Kind == "Ingress" })]
 }
 
 func TestChildWriter_waitsForDeletion(t *testing.T) {
 	g := NewWithT(t)
-	w, live := fakecluster.New(t), fakecluster.OwnedService(fakecluster.StoredEcho())
+	w, live := New(t), OwnedService(StoredEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}
 	writer := replacing(w)
 	g.Expect(writer.Ensure(t.Context(), service(t), live)).Error().NotTo(HaveOccurred())

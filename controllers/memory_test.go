@@ -1,19 +1,14 @@
-package controllers_test
+package controllers
 
 import (
 	"reflect"
 	"testing"
-
-	"github.com/echo-operator/echo-operator/controllers/check"
-	"github.com/echo-operator/echo-operator/controllers/companion"
-	"github.com/echo-operator/echo-operator/controllers/echo"
-	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 )
 
 func TestMemories_listsEach(t *testing.T) {
 	memory := reflect.TypeFor[interface{ Clear() }]()
 	for _, r := range []interface{ Memories() []func() }{
-		&echo.Reconciler{}, &check.Reconciler{}, &podmonitor.Reconciler{}, &companion.Reconciler{},
+		&EchoReconciler{}, &CheckReconciler{}, &PodMonitorReconciler{}, &CompanionReconciler{},
 	} {
 		want := count(reflect.TypeOf(r).Elem(), memory)
 		if got := len(r.Memories()); got != want || want == 0 {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // Find reads an object. It returns nil if the object does not exist, or if its name is empty.
@@ -23,16 +23,16 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 }
 
 // ReadChild returns the object that has a child's name, or nil if there is none.
-func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
+func ReadChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
 	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
-		return nil, &children.RequestError{Action: children.Reading, Kind: c.Kind, Key: c.Key, Err: err}
+		return nil, &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return live, nil
 }
 
 // ReadControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
-func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
 		return nil, err
@@ -43,7 +43,7 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 // ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
 // holds only objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent,
 // so that the operator never takes over an unknown object.
-func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
 	live, err := ReadControlled(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
 		return live, err
@@ -53,14 +53,14 @@ func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo
 
 // ReadLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
 // does not exist, and a NameConflictError if another object has the name of a desired child.
-func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
+func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
 	live, err := ReadChild(ctx, d.Live, c)
 	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
 	if c.Desired != nil {
 		const advice = "Delete it, or give the Echo another name."
-		err = &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
+		err = &objects.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
 	}
 	return nil, err
 }

@@ -1,4 +1,4 @@
-package controllers_test
+package controllers
 
 import (
 	"errors"
@@ -8,16 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 func TestReadOwned(t *testing.T) {
-	echo := fakecluster.StoredEcho()
+	echo := StoredEcho()
 	foreign := &corev1.Service{Namespace: "ns", Name: "x"}
-	earlier := fakecluster.OwnedService(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "of an earlier Echo" }))
-	none, own := []client.Object{}, []client.Object{fakecluster.OwnedService(echo)}
+	earlier := OwnedService(StoredEcho(func(e *v1.Echo) { e.UID = "of an earlier Echo" }))
+	none, own := []client.Object{}, []client.Object{OwnedService(echo)}
 	for name, c := range map[string]struct {
 		cached, live []client.Object
 		unwanted     bool
@@ -39,9 +38,9 @@ func TestReadOwned(t *testing.T) {
 			if c.unwanted {
 				child.Desired = nil
 			}
-			w := fakecluster.NewLate(t, c.cached, c.live)
+			w := NewLate(t, c.cached, c.live)
 			got, err := w.Dependencies.ReadOwned(t.Context(), w.Cache, echo, child)
-			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && err != nil || (got != nil) != c.found {
+			if taken := errors.As(err, new(*objects.NameConflictError)); taken != c.taken || !taken && err != nil || (got != nil) != c.found {
 				t.Errorf("got %v, %v", got, err)
 			}
 		})
@@ -49,14 +48,14 @@ func TestReadOwned(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w := New(t, StoredEcho())
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
-	if echo, err := controllers.Find(t.Context(), w.Server, key, fakecluster.StoredEcho()); err != nil || echo == nil ||
+	if echo, err := Find(t.Context(), w.Server, key, StoredEcho()); err != nil || echo == nil ||
 		echo.UID != "echo-uid" {
 		t.Errorf("got %v, %v", echo, err)
 	}
 	for _, absent := range []client.ObjectKey{{Namespace: "ns", Name: "y"}, {Namespace: "ns"}} {
-		if echo, err := controllers.Find(t.Context(), w.Server, absent, fakecluster.StoredEcho()); err != nil || echo != nil {
+		if echo, err := Find(t.Context(), w.Server, absent, StoredEcho()); err != nil || echo != nil {
 			t.Errorf("%s: got %v, %v", absent, echo, err)
 		}
 	}

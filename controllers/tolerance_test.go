@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -34,7 +34,7 @@ func TestFailures_toleratesOnlyRecentFailures(t *testing.T) {
 	g.Expect(tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour)).To(BeTrue(), "the failure of another object counts")
 	f.End(x, status.Classify(refused))
 	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed reconcile ends the series")
-	g.Expect(tolerated(x, &children.InvalidSpecError{}, time.Hour)).To(BeFalse(), "a failure that only an edit can fix is tolerated")
+	g.Expect(tolerated(x, &objects.InvalidSpecError{}, time.Hour)).To(BeFalse(), "a failure that only an edit can fix is tolerated")
 	f.End(x, nil)
 	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }
@@ -66,9 +66,9 @@ func TestResult(t *testing.T) {
 		terminal bool
 	}{
 		"no error":             {after: time.Hour},
-		"only an edit helps":   {err: &children.InvalidSpecError{Message: "too many"}, fails: true, terminal: true},
+		"only an edit helps":   {err: &objects.InvalidSpecError{Message: "too many"}, fails: true, terminal: true},
 		"nothing to do":        {err: terminating},
-		"waits for a name":     {err: &children.NameConflictError{}, after: time.Minute},
+		"waits for a name":     {err: &objects.NameConflictError{}, after: time.Minute},
 		"conflict":             {err: apierrors.NewConflict(things, "x", errors.New("old")), fails: true},
 		"retried with backoff": {err: errors.New("connection refused"), fails: true},
 		"forbidden":            {err: apierrors.NewForbidden(things, "x", errors.New("no")), fails: true},

@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 const (
@@ -31,7 +30,7 @@ func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingField
 func PodIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		ByNode: NodeOfPod,
-		byEcho: func(pod client.Object) []string { return []string{children.EchoOf(pod)} },
+		byEcho: func(pod client.Object) []string { return []string{objects.EchoOf(pod)} },
 	}
 }
 
@@ -45,7 +44,7 @@ func NodeOfPod(pod client.Object) []string {
 
 // OwnerOfCompanion returns the name of the pod that a companion belongs to, or nil for other pods.
 func OwnerOfCompanion(pod client.Object) []string {
-	if owner := echopod.CompanionOwner(pod); owner != "" {
+	if owner := objects.CompanionOwner(pod); owner != "" {
 		return []string{owner}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"net/http/httputil"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 )
 
 func clientCases() map[string]proxyCase {
@@ -19,29 +19,29 @@ func clientCases() map[string]proxyCase {
 		}
 	}
 	return map[string]proxyCase{
-		"nothing is forwarded": {group, changes(nothing), map[string]string{"client.address": "lost", "client.address.by": fact.None,
-			"client.spoofable": fact.Yes, "client.spoofable.forwarded": fact.Yes,
-			"client.spoofable.host": fact.Yes, "client.proto": "not reported", "client.removable": fact.None, "client.requestID": fact.Kept,
-			"client.traceparent": fact.Kept}},
+		"nothing is forwarded": {group, changes(nothing), map[string]string{"client.address": "lost", "client.address.by": probe.None,
+			"client.spoofable": probe.Yes, "client.spoofable.forwarded": probe.Yes,
+			"client.spoofable.host": probe.Yes, "client.proto": "not reported", "client.removable": probe.None, "client.requestID": probe.Kept,
+			"client.traceparent": probe.Kept}},
 		"the address is forwarded": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Forwarded-For"); r.SetXForwarded() }),
-			map[string]string{"client.address": fact.Kept,
-				"client.address.by": "X-Forwarded-For", "client.spoofable": fact.No, "client.proto": "reported", "client.removable": fact.No,
-				"client.spoofable.host": fact.No, "client.spoofable.proto": fact.No}},
+			map[string]string{"client.address": probe.Kept,
+				"client.address.by": "X-Forwarded-For", "client.spoofable": probe.No, "client.proto": "reported", "client.removable": probe.No,
+				"client.spoofable.host": probe.No, "client.spoofable.proto": probe.No}},
 		"the address is appended": {group, changes(func(r *httputil.ProxyRequest) { r.SetXForwarded() }),
 			map[string]string{"client.spoofable": "in front"}},
 		"X-Real-IP": {group, changes(forward("X-Real-Ip")), map[string]string{"client.address.by": "X-Real-Ip",
-			"client.spoofable.realIP": fact.No}},
+			"client.spoofable.realIP": probe.No}},
 		"a client can remove headers": {group, changes(func(r *httputil.ProxyRequest) {
 			if !strings.Contains(r.In.Header.Get("Connection"), "X-Real-Ip") {
 				forward("X-Real-Ip")(r)
 			}
-		}), map[string]string{"client.removable": fact.Yes}},
+		}), map[string]string{"client.removable": probe.Yes}},
 		"identifiers are generated": {group, changes(forward("X-Request-Id", "Traceparent")),
 			map[string]string{"client.requestID": "replaced, else generated", "client.traceparent": "replaced, else generated"}},
 		"identifiers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Request-Id") }),
-			map[string]string{"client.requestID": fact.Dropped}},
+			map[string]string{"client.requestID": probe.Dropped}},
 		"spoofed headers forbidden": {group, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Forwarded") != "" }),
-			map[string]string{"client.spoofable": fact.Yes, "client.spoofable.forwarded": "refused 403", "client.spoofable.proto": fact.Yes}},
+			map[string]string{"client.spoofable": probe.Yes, "client.spoofable.forwarded": "refused 403", "client.spoofable.proto": probe.Yes}},
 	}
 }
 
@@ -54,36 +54,36 @@ func otherClientCases() map[string]proxyCase {
 	const node = "10.0.0.1"
 	return map[string]proxyCase{
 		"the address of a node": {group, set("X-Forwarded-For", node), map[string]string{"client.address": "replaced",
-			"client.address.by": "X-Forwarded-For", "client.spoofable": fact.No}},
+			"client.address.by": "X-Forwarded-For", "client.spoofable": probe.No}},
 		"the address of a NAT, after others": {group, set("X-Forwarded-For", "203.0.113.9, "+node), map[string]string{
 			"client.address": "replaced"}},
 		"the address of a node in Forwarded": {group, set("Forwarded", `for="[2001:db8::9]:4711";by=`+client127), map[string]string{
-			"client.address": "replaced", "client.address.by": "Forwarded", "client.spoofable.forwarded": fact.No}},
+			"client.address": "replaced", "client.address.by": "Forwarded", "client.spoofable.forwarded": probe.No}},
 		"an obfuscated address (RFC 7239)": {group, set("Forwarded", "for=_SEVKISEK;by=10.0.0.1"), map[string]string{
-			"client.address": "lost", "client.address.by": fact.None}},
+			"client.address": "lost", "client.address.by": probe.None}},
 		"an unknown address": {group, set("X-Forwarded-For", "unknown"), map[string]string{"client.address": "lost"}},
 		"an address and a port (CloudFront)": {group, set("Cloudfront-Viewer-Address", client127+":4711"), map[string]string{
-			"client.address": fact.Kept, "client.address.by": "Cloudfront-Viewer-Address",
-			"client.spoofable.cloudfrontViewerAddress": fact.No}},
+			"client.address": probe.Kept, "client.address.by": "Cloudfront-Viewer-Address",
+			"client.spoofable.cloudfrontViewerAddress": probe.No}},
 		"a custom header (Google's load balancer)": {group, set("X-Shop-Client", client127), map[string]string{
-			"client.address": fact.Kept, "client.address.by": "X-Shop-Client", "client.spoofable.other": fact.No}},
+			"client.address": probe.Kept, "client.address.by": "X-Shop-Client", "client.spoofable.other": probe.No}},
 		"a custom header that clients can set": {group, unlessSet("X-Shop-Client", client127), map[string]string{
-			"client.address.by": "X-Shop-Client", "client.spoofable.other": fact.Yes}},
+			"client.address.by": "X-Shop-Client", "client.spoofable.other": probe.Yes}},
 		"Fastly-Client-IP, which clients can set": {group, unlessSet("Fastly-Client-Ip", client127), map[string]string{
-			"client.address.by": "Fastly-Client-Ip", "client.spoofable.fastlyClientIP": fact.Yes}},
+			"client.address.by": "Fastly-Client-Ip", "client.spoofable.fastlyClientIP": probe.Yes}},
 		"other headers are dropped": {group, changes(func(r *httputil.ProxyRequest) {
 			for _, name := range []string{"Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip", "X-Envoy-External-Address"} {
 				r.Out.Header.Del(name)
 			}
-		}), map[string]string{"client.spoofable.cfConnectingIP": fact.No, "client.spoofable.trueClientIP": fact.No,
-			"client.spoofable.clientIP": fact.No, "client.spoofable.envoyExternalAddress": fact.No,
-			"client.spoofable.azureClientIP": fact.Yes, "client.spoofable.flyClientIP": fact.Yes}},
+		}), map[string]string{"client.spoofable.cfConnectingIP": probe.No, "client.spoofable.trueClientIP": probe.No,
+			"client.spoofable.clientIP": probe.No, "client.spoofable.envoyExternalAddress": probe.No,
+			"client.spoofable.azureClientIP": probe.Yes, "client.spoofable.flyClientIP": probe.Yes}},
 		"X-Real-IP from X-Forwarded-For": {group, changes(func(r *httputil.ProxyRequest) {
 			first, _, _ := strings.Cut(r.In.Header.Get("X-Forwarded-For"), ",")
 			r.Out.Header.Set("X-Real-Ip", cmp.Or(first, client127))
-		}), map[string]string{"client.address.by": "X-Real-Ip", "client.spoofable.realIP": fact.Yes}},
+		}), map[string]string{"client.address.by": "X-Real-Ip", "client.spoofable.realIP": probe.Yes}},
 		"a list of schemes": {group, set("X-Forwarded-Proto", "https, http"), map[string]string{"client.proto": "list",
-			"client.spoofable.proto": fact.No}},
+			"client.spoofable.proto": probe.No}},
 		"two lines of schemes": {group, set("X-Forwarded-Proto", "http", "http"), map[string]string{"client.proto": "list"}},
 		"another scheme":       {group, set("X-Forwarded-Proto", "https"), map[string]string{"client.proto": "wrong"}},
 		"a scheme in capitals": {group, set("X-Forwarded-Proto", "HTTP"), map[string]string{"client.proto": "reported"}},

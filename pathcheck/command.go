@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/internal/certificates"
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -165,5 +165,5 @@ func readAuthorities(file string) ([]byte, error) {
 	if _, err := certificates.Parse(data); err != nil {
 		return nil, fmt.Errorf("--ca-file: %s: %w", file, err)
 	}
-	return []byte(commandline.WithoutMark(string(data))), nil
+	return []byte(process.WithoutMark(string(data))), nil
 }

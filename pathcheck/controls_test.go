@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
+
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -86,8 +86,8 @@ func TestRun_overMakesNoFacts(t *testing.T) {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			report := check(t, Options{URL: serve(t, overHTTP2(address)), Groups: []string{group}, Deadline: 1200 * time.Millisecond})
-			v, err := pathverdict.Decode(string(report.Verdict()))
-			if err != nil || report.fact(fact) != nil || v.Unfinished != pathverdict.DeadlinePassed {
+			v, err := verdict.Decode(string(report.Verdict()))
+			if err != nil || report.fact(fact) != nil || v.Unfinished != verdict.DeadlinePassed {
 				t.Errorf("the verdict is %s, %v", report.Verdict(), err)
 			}
 		})
@@ -120,16 +120,16 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 
 // TestRunGroups_unfinished checks which errors leave work for another run.
 func TestRunGroups_unfinished(t *testing.T) {
-	k := &run.Known{Plain: &wire.Response{}}
+	k := &probe.Known{Plain: &wire.Response{}}
 	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),
-		false: run.NotApplicable("the URL does not use HTTPS")} {
+		false: probe.NotApplicable("the URL does not use HTTPS")} {
 		report := &Report{}
-		runGroups(t.Context(), []group{{name: "body", needs: run.Nothing,
-			examine: func(_ context.Context, g *run.Group) error {
-				g.Add(fact.New("a", fact.Yes, "", ""))
+		runGroups(t.Context(), []group{{name: "body", needs: probe.Nothing,
+			examine: func(_ context.Context, g *probe.Group) error {
+				g.Add(probe.NewFact("a", probe.Yes, "", ""))
 				return err
-			}}}, report, func() *run.Group { return &run.Group{Known: k} })
-		v, invalid := pathverdict.Decode(string(report.Verdict()))
+			}}}, report, func() *probe.Group { return &probe.Group{Known: k} })
+		v, invalid := verdict.Decode(string(report.Verdict()))
 		if invalid != nil || (v.Unfinished != "") != want || v.Facts != 1 {
 			t.Errorf("%v: %+v, %v", err, v, invalid)
 		}

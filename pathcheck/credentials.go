@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -33,7 +33,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("--header-file: %w", err)
 		}
-		for i, line := range strings.Split(commandline.WithoutMark(string(content)), "\n") {
+		for i, line := range strings.Split(process.WithoutMark(string(content)), "\n") {
 			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 				continue
 			}

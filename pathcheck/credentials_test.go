@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -45,10 +45,10 @@ func TestRun_headers(t *testing.T) {
 				t.Errorf("without the header: %s", without.Problem)
 			}
 			with := check(t, Options{URL: url, Headers: []Header{header}})
-			expectFacts(t, with, map[string]string{"request.headers.removed": fact.None, "request.headers.added": fact.None,
-				"request.headers.changed": fact.None, "websocket.upgrade": fact.Yes, "websocket.proto": "not reported",
-				"response.stream": "streamed", "body.max": "16Mi", "retries.get": "0", "loadBalancing.keepAlive": fact.Yes,
-				"client.removable": fact.None, "latency.p50": with.fact("latency.p50").Value})
+			expectFacts(t, with, map[string]string{"request.headers.removed": probe.None, "request.headers.added": probe.None,
+				"request.headers.changed": probe.None, "websocket.upgrade": probe.Yes, "websocket.proto": "not reported",
+				"response.stream": "streamed", "body.max": "16Mi", "retries.get": "0", "loadBalancing.keepAlive": probe.Yes,
+				"client.removable": probe.None, "latency.p50": with.fact("latency.p50").Value})
 			if len(with.NotTested) != 1 || with.NotTested[0].Name != "tls" {
 				t.Errorf("not tested: %v", with.NotTested)
 			}
@@ -61,8 +61,8 @@ func TestRun_headersOfProxies(t *testing.T) {
 	address, _ := startEcho(t)
 	report := check(t, Options{URL: serve(t, proxyTo(address, nothing)), Groups: []string{"client", "request"}, Headers: []Header{
 		{Name: "X-Forwarded-For", Value: client127}, {Name: "X-Forwarded-Proto", Value: "http"}, {Name: "X-Request-Id", Value: "mine"}}})
-	expectFacts(t, report, map[string]string{"client.address": "lost", "client.proto": "not reported", "client.requestID": fact.Kept,
-		"client.spoofable": fact.Yes, "request.headers.added": fact.None})
+	expectFacts(t, report, map[string]string{"client.address": "lost", "client.proto": "not reported", "client.requestID": probe.Kept,
+		"client.spoofable": probe.Yes, "request.headers.added": probe.None})
 }
 
 // TestRun_headersOnlyToTrustedServers checks that a server with a self-signed certificate receives no secrets.
@@ -82,7 +82,7 @@ func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 		t.Errorf("%d requests were sent: %s", received.Load(), report.Problem)
 	}
 	o.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	expectFacts(t, check(t, o), map[string]string{"tls.trust": fact.Yes, "tls.termination": "proxy", "tls.minVersion": "TLS 1.2",
+	expectFacts(t, check(t, o), map[string]string{"tls.trust": probe.Yes, "tls.termination": "proxy", "tls.minVersion": "TLS 1.2",
 		"request.http2": "HTTP/1.1"})
 }
 
@@ -144,8 +144,8 @@ func TestCommand_certificate(t *testing.T) {
 		t.Errorf("without a certificate: %s", output)
 	}
 	with, output := runCommand(t, "--cert="+file, "--key="+key, server.URL)
-	expectFacts(t, with, map[string]string{"tls.termination": "proxy", "tls.alpn": "h2", "websocket.upgrade": fact.Yes, "request.http2": "HTTP/1.1",
-		"websocket.http2": fact.No, "tls.minVersion": "TLS 1.2"})
+	expectFacts(t, with, map[string]string{"tls.termination": "proxy", "tls.alpn": "h2", "websocket.upgrade": probe.Yes, "request.http2": "HTTP/1.1",
+		"websocket.http2": probe.No, "tls.minVersion": "TLS 1.2"})
 	if len(with.NotTested) > 0 {
 		t.Errorf("with a certificate: %s", output)
 	}
@@ -162,7 +162,7 @@ func TestCommand_headerFile(t *testing.T) {
 		return r.Header.Get("X-Api-Key") != "a:b c" || !slices.Equal(r.Header["X-Twice"], []string{"1", "2"})
 	})
 	report, _ := runCommand(t, serve(t, proxy(address)), "--header-file", file, "-H", "X-Twice: 1", "--header=x-twice:2", "--groups=request")
-	expectFacts(t, report, map[string]string{"request.host": fact.Kept})
+	expectFacts(t, report, map[string]string{"request.host": probe.Kept})
 }
 
 func runCommand(t *testing.T, arguments ...string) (*Report, string) {

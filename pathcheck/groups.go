@@ -9,37 +9,34 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/requests"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/responses"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 )
 
 // group is a row in the table of groups. A group consists of related facts that a run examines together.
 type group struct {
 	name    string
-	examine func(context.Context, *run.Group) error
-	needs   func(*run.Known) string // returns the reason why the group cannot be tested, or ""
-	optIn   bool                    // examined only if it is named
-	last    bool                    // examined alone, after the others
+	examine func(context.Context, *probe.Group) error
+	needs   func(*probe.Known) string // returns the reason why the group cannot be tested, or ""
+	optIn   bool                      // examined only if it is named
+	last    bool                      // examined alone, after the others
 }
 
 // groups returns the table of groups. The operator's list of groups is generated from this table. A report lists facts in the order of the
 // table.
 func groups() []group {
 	return []group{
-		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},
-		{name: "client", examine: requests.ExamineClient, needs: run.Descriptions},
-		{name: "tls", examine: responses.ExamineTLS, needs: run.Nothing},
-		{name: "body", examine: requests.ExamineBody, needs: run.Descriptions},
-		{name: "response", examine: responses.ExamineResponse, needs: run.Nothing},
-		{name: "websocket", examine: responses.ExamineWebSocket, needs: run.Nothing},
-		{name: "grpc", examine: responses.ExamineGRPC, needs: run.Nothing},
-		{name: "retries", examine: responses.ExamineRetries, needs: run.Controls},
-		{name: "loadBalancing", examine: responses.ExamineLoadBalancing, needs: run.Descriptions, last: true},
-		{name: "latency", examine: responses.ExamineLatency, needs: run.Nothing, last: true},
-		{name: "timeouts", examine: responses.ExamineTimeouts, needs: run.Controls, optIn: true},
-		{name: "outlierDetection", examine: responses.ExamineOutlierDetection, needs: run.Controls, optIn: true, last: true},
+		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions},
+		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions},
+		{name: "tls", examine: probe.ExamineTLS, needs: probe.Nothing},
+		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions},
+		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing},
+		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing},
+		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing},
+		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls},
+		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Descriptions, last: true},
+		{name: "latency", examine: probe.ExamineLatency, needs: probe.Nothing, last: true},
+		{name: "timeouts", examine: probe.ExamineTimeouts, needs: probe.Controls, optIn: true},
+		{name: "outlierDetection", examine: probe.ExamineOutlierDetection, needs: probe.Controls, optIn: true, last: true},
 	}
 }
 
@@ -71,8 +68,8 @@ func (o *Options) chosen() ([]group, error) {
 }
 
 // runGroups examines most groups concurrently. It then examines the groups that are marked as last, one at a time.
-func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *run.Group) {
-	results := make([]*run.Group, len(chosen))
+func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *probe.Group) {
+	results := make([]*probe.Group, len(chosen))
 	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))
 	examine := func(i int) {
 		g := newGroup()
@@ -81,7 +78,7 @@ func runGroups(ctx context.Context, chosen []group, report *Report, newGroup fun
 			return
 		}
 		if err := chosen[i].examine(ctx, g); err != nil {
-			reasons[i], unfinished[i] = fact.Printable(cmp.Or(run.DeadlineIn(ctx), err).Error()), !errors.As(err, new(run.NotApplicable))
+			reasons[i], unfinished[i] = probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error()), !errors.As(err, new(probe.NotApplicable))
 		}
 	}
 	var all sync.WaitGroup
@@ -98,7 +95,7 @@ func runGroups(ctx context.Context, chosen []group, report *Report, newGroup fun
 		report.Facts = append(report.Facts, results[i].Facts...)
 		report.NotTested = append(report.NotTested, results[i].Skipped...)
 		if reasons[i] != "" {
-			report.NotTested = append(report.NotTested, fact.NotTested{Name: chosen[i].name, Reason: reasons[i], Unfinished: unfinished[i]})
+			report.NotTested = append(report.NotTested, probe.NotTested{Name: chosen[i].name, Reason: reasons[i], Unfinished: unfinished[i]})
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
+
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
@@ -43,7 +43,7 @@ func TestRun_strangers(t *testing.T) {
 			h(w, r)
 		}))
 		report := check(t, Options{URL: url, Echo: proof.Echo{Namespace: "shop", Name: "web"},
-			Expect: []Expectation{{"client.address", fact.Kept}}})
+			Expect: []Expectation{{"client.address", probe.Kept}}})
 		if received.Load() != 1 || report.Problem == "" || len(report.Facts) > 0 || report.OK() || report.Expected[0].OK {
 			t.Errorf("%s received %d requests; the report is %+v", name, received.Load(), report)
 		}
@@ -214,9 +214,9 @@ func TestRun_deadline(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	report := check(t, Options{URL: url, Deadline: 2 * time.Second, Groups: []string{"request", "client", "websocket"}})
-	expectFacts(t, report, map[string]string{"request.method": fact.Kept, "client.address": "lost"})
+	expectFacts(t, report, map[string]string{"request.method": probe.Kept, "client.address": "lost"})
 	for _, each := range report.NotTested {
-		if each.Name == "websocket" && each.Reason == run.ErrDeadline.Error() {
+		if each.Name == "websocket" && each.Reason == probe.ErrDeadline.Error() {
 			return
 		}
 	}

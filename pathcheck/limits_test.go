@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 )
 
 // TestRun_limits examines the path's limits in combination with the Echo's own limits.
@@ -25,7 +25,7 @@ func TestRun_limits(t *testing.T) {
 		"an Echo with a lower limit": {small, changes(nothing), map[string]string{"request.headers.size": "12Ki",
 			"request.headers.size.by": "Echo"}},
 		"an Echo with a higher limit": {large, changes(nothing), map[string]string{"request.headers.size": "63Ki",
-			"request.headers.size.by": fact.None}},
+			"request.headers.size.by": probe.None}},
 		"HTTP/2 to the Echo": {"", overHTTP2, map[string]string{"request.headers.size": "31Ki", "request.headers.size.by": "Echo",
 			"request.url.size.by": "Echo"}},
 		"16 KiB, as in many load balancers": {"", refuseIf(400, longer(16<<10)), map[string]string{"request.headers.size": "16Ki",
@@ -58,7 +58,7 @@ func TestParseExpectation(t *testing.T) {
 		value string
 		want  bool
 	}{
-		"a=kept": {fact.Kept, true}, "a=no": {fact.Yes, false}, "a=>=10Mi": {"16Mi", true}, "a=>=11Mi ": {"10Mi", false},
+		"a=kept": {probe.Kept, true}, "a=no": {probe.Yes, false}, "a=>=10Mi": {"16Mi", true}, "a=>=11Mi ": {"10Mi", false},
 		"a=>=14": {"14", true}, "a=<=3": {"4", false},
 		"a=<=4": {"4", true}, "a=>=1": {"many", false}, "a=>=3000000000": {"4000000000", true}, "a=>30s": {">30s", true},
 		"a=>=512Ki": {"1Mi", true}, "a=refused 405": {"refused 405", true},
@@ -66,7 +66,7 @@ func TestParseExpectation(t *testing.T) {
 		"a=>=1s": {"5", false}, "a=<=5": {"1s", false},
 	} {
 		e, err := ParseExpectation(text)
-		got := e.judge(&Report{Facts: []fact.Fact{{Name: "a", Value: c.value}}})
+		got := e.judge(&Report{Facts: []probe.Fact{{Name: "a", Value: c.value}}})
 		if err != nil || got.OK != c.want || got.Got != c.value {
 			t.Errorf("%s for %s: %+v, %v", text, c.value, got, err)
 		}
@@ -77,7 +77,7 @@ func TestParseExpectation(t *testing.T) {
 			t.Errorf("%q is parsed as %v", text, e)
 		}
 	}
-	if got := (Expectation{"b", fact.Kept}).judge(&Report{}); got.OK || got.Got != "" {
+	if got := (Expectation{"b", probe.Kept}).judge(&Report{}); got.OK || got.Got != "" {
 		t.Errorf("an unknown fact: %+v", got)
 	}
 }

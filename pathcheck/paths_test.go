@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 )
 
 // proxyCase is a proxy that makes one change, and the facts that depend on the change.
@@ -23,12 +23,12 @@ type proxyCase struct {
 func requestCases() map[string]proxyCase {
 	group := []string{"request"}
 	return map[string]proxyCase{
-		"a proxy that changes nothing": {group, changes(nothing), map[string]string{"request.method": fact.Kept,
-			"request.headers.removed": fact.None, "request.headers.changed": fact.None,
-			"request.query": fact.Kept, "request.host": fact.Kept, "request.version": "HTTP/1.1", "request.http2": "HTTP/1.1",
-			"request.trailers":     fact.Kept,
-			"request.headers.case": "canonical", "request.headers.order": fact.Changed, "request.path.dots": fact.Kept,
-			"request.path.encodedSlash": fact.Kept, "request.path.doubleSlash": fact.Kept}},
+		"a proxy that changes nothing": {group, changes(nothing), map[string]string{"request.method": probe.Kept,
+			"request.headers.removed": probe.None, "request.headers.changed": probe.None,
+			"request.query": probe.Kept, "request.host": probe.Kept, "request.version": "HTTP/1.1", "request.http2": "HTTP/1.1",
+			"request.trailers":     probe.Kept,
+			"request.headers.case": "canonical", "request.headers.order": probe.Changed, "request.path.dots": probe.Kept,
+			"request.path.encodedSlash": probe.Kept, "request.path.doubleSlash": probe.Kept}},
 		"headers are dropped": {group, changes(func(r *httputil.ProxyRequest) {
 			r.Out.Header.Del("Accept-Language")
 			for name := range r.Out.Header {
@@ -36,7 +36,7 @@ func requestCases() map[string]proxyCase {
 					r.Out.Header.Del(name)
 				}
 			}
-		}), map[string]string{"request.headers.removed": "Accept-Language", "request.headers.underscores": fact.Dropped}},
+		}), map[string]string{"request.headers.removed": "Accept-Language", "request.headers.underscores": probe.Dropped}},
 		"headers are added": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", "1.1 a") }),
 			map[string]string{"request.headers.added": "Via"}},
 		"headers are changed": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Prefer", "x") }),
@@ -54,22 +54,22 @@ func requestCases() map[string]proxyCase {
 			r.Out.Header.Set("X-Pathcheck-Twice", strings.Join(r.In.Header["X-Pathcheck-Twice"], ", "))
 		}), map[string]string{"request.headers.duplicates": "merged"}},
 		"the host is replaced": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Host = "internal" }),
-			map[string]string{"request.host": fact.Changed}},
+			map[string]string{"request.host": probe.Changed}},
 		"paths are cleaned": {group, changes(func(r *httputil.ProxyRequest) {
 			r.Out.URL.Path, r.Out.URL.RawPath = path.Clean(r.In.URL.Path), ""
 		}),
 			map[string]string{"request.path.dots": "resolved", "request.path.encodedDots": "resolved", "request.path.doubleSlash": "merged",
 				"request.path.encodedSlash": "decoded"}},
 		"a prefix is added": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.Path = "/v1" + r.In.URL.Path }),
-			map[string]string{"request.path.prefix": fact.Changed}},
+			map[string]string{"request.path.prefix": probe.Changed}},
 		"the query is dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }),
-			map[string]string{"request.query": fact.Dropped}},
+			map[string]string{"request.query": probe.Dropped}},
 		"a parameter is added": {[]string{"request", "body"}, changes(func(r *httputil.ProxyRequest) {
 			r.Out.URL.RawQuery = strings.TrimPrefix(r.In.URL.RawQuery+"&tenant=a", "&")
-		}), map[string]string{"request.query": fact.Changed, "request.path.prefix": fact.Kept, "request.path.encodedSlash": fact.Kept,
-			"request.path.encoding": fact.Kept, "request.path.dots": fact.Kept, "request.path.encodedDots": fact.Kept,
-			"request.path.doubleSlash": fact.Kept, "request.path.case": fact.Kept, "request.path.parameters": fact.Kept,
-			"request.url.size": "7Ki", "request.url.size.by": "Echo", "body.max": "16Mi", "body.max.by": fact.None}},
+		}), map[string]string{"request.query": probe.Changed, "request.path.prefix": probe.Kept, "request.path.encodedSlash": probe.Kept,
+			"request.path.encoding": probe.Kept, "request.path.dots": probe.Kept, "request.path.encodedDots": probe.Kept,
+			"request.path.doubleSlash": probe.Kept, "request.path.case": probe.Kept, "request.path.parameters": probe.Kept,
+			"request.url.size": "7Ki", "request.url.size.by": "Echo", "body.max": "16Mi", "body.max.by": probe.None}},
 		"a method is refused": {group, refuseIf(405, func(r *http.Request) bool {
 			return r.Method == http.MethodPatch ||
 				r.Method == http.MethodTrace
@@ -93,7 +93,7 @@ func requestCases() map[string]proxyCase {
 		"escaped slashes are refused": {group, refuseIf(404, func(r *http.Request) bool { return strings.Contains(r.URL.RawPath, "%2F") }),
 			map[string]string{"request.path.encodedSlash": "refused 404"}},
 		"trailers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Trailer = nil }),
-			map[string]string{"request.trailers": fact.Dropped}},
+			map[string]string{"request.trailers": probe.Dropped}},
 		"the server has its own paths": {group, refuseIf(403, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "..") }),
 			map[string]string{"request.path.dots": "refused 403"}},
 	}
@@ -102,8 +102,8 @@ func requestCases() map[string]proxyCase {
 func bodyCases() map[string]proxyCase {
 	body, response := []string{"body"}, []string{"response"}
 	return map[string]proxyCase{
-		"unchanged bodies": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": fact.Kept,
-			"body.request": "streamed", "body.range": fact.Kept}},
+		"unchanged bodies": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": probe.Kept,
+			"body.request": "streamed", "body.range": probe.Kept}},
 		"a limit of 1 MiB": {body, refuseIf(413, func(r *http.Request) bool { return r.ContentLength > 1<<20 }),
 			map[string]string{"body.max": "1Mi"}},
 		"requests are held": {body, changes(func(r *httputil.ProxyRequest) {
@@ -116,14 +116,14 @@ func bodyCases() map[string]proxyCase {
 			}
 		}), map[string]string{"body.request": "streamed"}},
 		"ranges are dropped": {body, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") }),
-			map[string]string{"body.range": fact.Dropped}},
+			map[string]string{"body.range": probe.Dropped}},
 		"ranges are served": {body, rangesServed, map[string]string{"body.range": "served by proxy"}},
 		"Expect is refused": {body, refuseIf(417, func(r *http.Request) bool { return r.Header.Get("Expect") != "" }),
 			map[string]string{"body.expect": "refused 417"}},
 
-		"unchanged responses": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": fact.Kept,
-			"response.headers.removed": fact.None, "response.headers.added": fact.None,
-			"response.headers.changed": fact.None, "response.compression": fact.None, "response.cached": fact.No, "response.earlyHints": fact.Kept}},
+		"unchanged responses": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": probe.Kept,
+			"response.headers.removed": probe.None, "response.headers.added": probe.None,
+			"response.headers.changed": probe.None, "response.compression": probe.None, "response.cached": probe.No, "response.earlyHints": probe.Kept}},
 		"responses are held": {response, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
 			map[string]string{"response.stream": "buffered"}},
 		"pages for errors": {response, changesResponses(func(r *http.Response) error {
@@ -154,9 +154,9 @@ func bodyCases() map[string]proxyCase {
 			return nil
 		}), map[string]string{"response.headers.changed": "Cache-Control"}},
 		"compression": {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
-		"a cache":     {response, newCache, map[string]string{"response.cached": fact.Yes}},
+		"a cache":     {response, newCache, map[string]string{"response.cached": probe.Yes}},
 		"no early hints": {response, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },
-			map[string]string{"response.earlyHints": fact.Dropped}},
+			map[string]string{"response.earlyHints": probe.Dropped}},
 	}
 }
 
@@ -165,12 +165,12 @@ func TestRun_cacheOfAll(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
 	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
-		Expect: []Expectation{{"client.spoofable", fact.No}}})
+		Expect: []Expectation{{"client.spoofable", probe.No}}})
 	if report.OK() {
 		t.Error("the report claims that no one can spoof an address, but this is unknown")
 	}
 	expectFacts(t, report, map[string]string{"client.spoofable": "refused cached", "client.requestID": "refused cached",
-		"request.query": fact.Kept})
+		"request.query": probe.Kept})
 }
 
 // TestRun_oneChangeInThePath examines proxies that make one change each. The facts must reveal the change.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -54,12 +54,12 @@ func TestRun_directRequestsHaveTheSource(t *testing.T) {
 func TestRun_silence(t *testing.T) {
 	silent, open := echotest.Silent(t), serve(t, http.NotFoundHandler())
 	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})
-	v, err := pathverdict.Decode(string(report.Verdict()))
-	if want := strings.TrimPrefix(silent, "http://"); err != nil || v.Silent != pathverdict.SilentURL || v.Address != want {
+	v, err := verdict.Decode(string(report.Verdict()))
+	if want := strings.TrimPrefix(silent, "http://"); err != nil || v.Silent != verdict.SilentURL || v.Address != want {
 		t.Errorf("%v: the verdict is %+v", err, v)
 	}
 	report = check(t, Options{URL: open, Service: silent})
-	if v, err := pathverdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
+	if v, err := verdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
 		t.Errorf("%v: the verdict on another server is %+v", err, v)
 	}
 }

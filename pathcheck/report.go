@@ -13,22 +13,22 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 type (
 	// Fact describes an effect of the path on requests or responses.
-	Fact = fact.Fact
+	Fact = probe.Fact
 	// NotTested is the name of a group or a fact that could not be fully examined, and the reason.
-	NotTested = fact.NotTested
+	NotTested = probe.NotTested
 	// Definition is the meaning of a fact.
-	Definition = fact.Definition
+	Definition = probe.Definition
 )
 
 // FactTable returns the definitions of all facts.
-func FactTable() []Definition { return fact.Table() }
+func FactTable() []Definition { return probe.FactTable() }
 
 // Report is the result of a run.
 type Report struct {
@@ -46,8 +46,8 @@ type Report struct {
 	NotTested []NotTested `json:"notTested,omitempty"`
 	Expected  []Result    `json:"expected,omitempty"`
 
-	groups []string            // the selected groups
-	silent pathverdict.Silence // for the verdict of a report with a Problem
+	groups []string        // the selected groups
+	silent verdict.Silence // for the verdict of a report with a Problem
 }
 
 // From describes where a run started.
@@ -79,8 +79,8 @@ func (r *Report) finish(expectations []Expectation) {
 	}
 }
 
-func (r *Report) fact(name string) *fact.Fact {
-	if i := slices.IndexFunc(r.Facts, func(f fact.Fact) bool { return f.Name == name }); i >= 0 {
+func (r *Report) fact(name string) *probe.Fact {
+	if i := slices.IndexFunc(r.Facts, func(f probe.Fact) bool { return f.Name == name }); i >= 0 {
 		return &r.Facts[i]
 	}
 	return nil
@@ -140,7 +140,7 @@ var reportPage string
 // section contains the facts in a group.
 type section struct {
 	Name  string
-	Facts []fact.Fact
+	Facts []probe.Fact
 }
 
 // WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
@@ -177,7 +177,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // WriteText writes the report as text. Text from servers is already printable ASCII.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", fact.Printable(r.URL), fact.Printable(r.Address), r.From.text(),
+	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", probe.Printable(r.URL), probe.Printable(r.Address), r.From.text(),
 		r.From.Note, r.Requests, r.Bytes, r.Took)
 	if r.Problem != "" {
 		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
@@ -185,7 +185,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	title := "FACT\tVALUE\tRECEIVED\n"
 	for _, each := range r.Facts {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, fact.Cut(each.Received, 100)) // never fails
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, probe.Cut(each.Received, 100)) // never fails
 		title = ""
 	}
 	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
@@ -195,7 +195,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	title = "\nEXPECTED\tWANT\tGOT\n"
 	for _, each := range r.Expected {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, fact.Printable(each.Want), each.text())
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, probe.Printable(each.Want), each.text())
 		title = ""
 	}
 	_ = table.Flush() // writing to the buffer never fails
@@ -207,7 +207,7 @@ func (f From) text() string {
 	if f.Host == "" {
 		return "from " + f.Address
 	}
-	return "from " + fact.Printable(f.Host) + " " + f.Address
+	return "from " + probe.Printable(f.Host) + " " + f.Address
 }
 
 func (r Result) text() string {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // hostile is a string that must be harmless wherever it is displayed.
@@ -17,10 +17,10 @@ func fullReport() *Report {
 	r := &Report{Version: "v1", URL: "http://a/" + hostile, Address: "a:80", From: From{Host: hostile, Address: "192.0.2.1", Note: "a note"},
 		Requests: 3, Took: "1s"}
 	for i := range 100 {
-		r.Facts = append(r.Facts, fact.New(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile))
+		r.Facts = append(r.Facts, probe.NewFact(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile))
 		r.Facts[i].Meaning = "what it means"
-		r.NotTested = append(r.NotTested, fact.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
-		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, fact.Printable(hostile), false})
+		r.NotTested = append(r.NotTested, probe.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
+		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, probe.Printable(hostile), false})
 	}
 	return r
 }
@@ -60,14 +60,14 @@ func TestReport_Verdict(t *testing.T) {
 	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
 		"many facts": {Facts: fullReport().Facts}} {
 		data := r.Verdict()
-		v, err := pathverdict.Decode(string(data))
+		v, err := verdict.Decode(string(data))
 		if err != nil || len(data) > 4000 || v.Facts != len(r.Facts) || len(v.Failed) == 0 && len(r.Expected) > 0 {
 			t.Errorf("%s: %d bytes, %v: %+v", name, len(data), err, v)
 		}
 	}
-	few := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "")},
-		Expected:  []Result{{Expectation{"request.host", fact.Kept}, fact.Kept, true}, {Expectation{"a", "b"}, "", false}},
-		NotTested: []fact.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
+	few := &Report{Facts: []probe.Fact{probe.NewFact("request.host", probe.Kept, "", "")},
+		Expected:  []Result{{Expectation{"request.host", probe.Kept}, probe.Kept, true}, {Expectation{"a", "b"}, "", false}},
+		NotTested: []probe.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
 	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
 		t.Errorf("the verdict is %s", got)
@@ -79,8 +79,8 @@ func TestReport_Verdict(t *testing.T) {
 func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
-		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", ""), fact.Detail(fact.New("latency.p99", took, "", "")),
-			fact.Detail(fact.New("tls.daysLeft", "13", "", "")), fact.New("timeouts.response", "5s", "", "")}}
+		r := &Report{Facts: []probe.Fact{probe.NewFact("request.host", probe.Kept, "", ""), probe.Detail(probe.NewFact("latency.p99", took, "", "")),
+			probe.Detail(probe.NewFact("tls.daysLeft", "13", "", "")), probe.NewFact("timeouts.response", "5s", "", "")}}
 		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.response", ">=30s"}})
 		verdicts[string(r.Verdict())] = true
 	}
@@ -119,12 +119,12 @@ func TestReport_pinned(t *testing.T) {
 }
 
 func TestReport_WriteExpect(t *testing.T) {
-	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL does not use HTTPS"}},
-		Facts: []fact.Fact{
-			fact.New("client.spoofable", fact.No, "", ""), fact.New("client.address.by", `a "b\c" <d>`, "", ""),
-			fact.New("timeouts.response", ">30s", "", ""),
-			fact.Detail(fact.New("latency.p50", "1ms", "", "")), fact.New("request.host", ">=1", "", ""),
-			fact.New("request.path", "<1Mi", "", "")}}
+	few := &Report{groups: []string{"client", "tls"}, NotTested: []probe.NotTested{{Name: "tls", Reason: "the URL does not use HTTPS"}},
+		Facts: []probe.Fact{
+			probe.NewFact("client.spoofable", probe.No, "", ""), probe.NewFact("client.address.by", `a "b\c" <d>`, "", ""),
+			probe.NewFact("timeouts.response", ">30s", "", ""),
+			probe.Detail(probe.NewFact("latency.p50", "1ms", "", "")), probe.NewFact("request.host", ">=1", "", ""),
+			probe.NewFact("request.path", "<1Mi", "", "")}}
 	want := `# tls was not tested: the URL does not use HTTPS
 groups: [client, tls]
 expect:
@@ -138,7 +138,7 @@ expect:
 	}
 	many := &Report{}
 	for i := range 65 {
-		many.Facts = append(many.Facts, fact.New(fmt.Sprintf("fact%d", i), fact.Kept, "", ""))
+		many.Facts = append(many.Facts, probe.NewFact(fmt.Sprintf("fact%d", i), probe.Kept, "", ""))
 	}
 	b.Reset()
 	if err := many.WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "--groups") || b.Len() > 0 {

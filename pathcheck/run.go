@@ -9,10 +9,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
+
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -61,12 +61,12 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		return nil, err
 	}
 	report := newReport(o, &c.Target)
-	if k, err := run.Meet(ctx, c); err != nil {
-		report.Problem = fact.Printable(err.Error())
-		report.silent = run.SilenceOf(parent, err, o.Service) // the request to the URL may have lasted until the deadline
+	if k, err := probe.Meet(ctx, c); err != nil {
+		report.Problem = probe.Printable(err.Error())
+		report.silent = probe.SilenceOf(parent, err, o.Service) // the request to the URL may have lasted until the deadline
 	} else {
 		report.From.Address = k.Plain.Local.Addr().String()
-		runGroups(ctx, chosen, report, func() *run.Group { return &run.Group{Client: c, Known: k, Direct: o.Direct, CA: o.CA} })
+		runGroups(ctx, chosen, report, func() *probe.Group { return &probe.Group{Client: c, Known: k, Direct: o.Direct, CA: o.CA} })
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()
 	report.finish(o.Expect)
@@ -89,15 +89,15 @@ func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
 
 // Verdict returns the part of a report that fits into a container's termination message, as JSON of at most 4,000 bytes.
 func (r *Report) Verdict() []byte {
-	v := pathverdict.Verdict{Problem: fact.Cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished(),
+	v := verdict.Verdict{Problem: probe.Cut(r.Problem, verdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished(),
 		Silent: r.silent}
 	if v.Silent != "" {
-		v.Address = fact.Cut(fact.Printable(r.Address), pathverdict.MaxText)
+		v.Address = probe.Cut(probe.Printable(r.Address), verdict.MaxText)
 	}
 	for _, each := range r.Expected {
 		if !each.OK {
-			v.Failed = append(v.Failed, pathverdict.Unmet{Name: fact.Cut(each.Name, pathverdict.MaxName),
-				Want: fact.Cut(fact.Printable(each.Want), pathverdict.MaxValue), Got: r.lasting(each)})
+			v.Failed = append(v.Failed, verdict.Unmet{Name: probe.Cut(each.Name, verdict.MaxName),
+				Want: probe.Cut(probe.Printable(each.Want), verdict.MaxValue), Got: r.lasting(each)})
 		}
 	}
 	return v.Encode()
@@ -107,8 +107,8 @@ func (r *Report) Verdict() []byte {
 // takes precedence over other reasons.
 func (r *Report) unfinished() (reason string) {
 	for _, each := range r.NotTested {
-		if each.Unfinished && reason != pathverdict.DeadlinePassed {
-			reason = fact.Cut(fact.Printable(each.Reason), pathverdict.MaxText)
+		if each.Unfinished && reason != verdict.DeadlinePassed {
+			reason = probe.Cut(probe.Printable(each.Reason), verdict.MaxText)
 		}
 	}
 	return reason

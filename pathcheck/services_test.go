@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -25,27 +25,27 @@ import (
 func TestRun_services(t *testing.T) {
 	address, _ := startEcho(t)
 	for name, w := range map[string]proxyCase{
-		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": fact.Yes,
-			"websocket.subprotocol": fact.Kept, "websocket.messages": fact.Kept}},
+		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": probe.Yes,
+			"websocket.subprotocol": probe.Kept, "websocket.messages": probe.Kept}},
 		"no Upgrade": {[]string{"websocket"},
 			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
-			map[string]string{"websocket.upgrade": fact.No}},
+			map[string]string{"websocket.upgrade": probe.No}},
 		"a handshake that browsers refuse": {[]string{"websocket"}, changesResponses(changeAccept),
-			map[string]string{"websocket.upgrade": fact.Yes, "websocket.subprotocol": fact.Kept, "websocket.messages": "lost at 100B"}},
+			map[string]string{"websocket.upgrade": probe.Yes, "websocket.subprotocol": probe.Kept, "websocket.messages": "lost at 100B"}},
 		"WebSockets are refused": {[]string{"websocket"}, refuseIf(403,
 			func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
 		"no sub-protocol": {[]string{"websocket"},
 			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }),
-			map[string]string{"websocket.subprotocol": fact.Dropped}},
-		"gRPC over HTTP/1": {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": fact.No}},
-		"gRPC":             {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": fact.Yes, "grpc.stream": "streamed"}},
+			map[string]string{"websocket.subprotocol": probe.Dropped}},
+		"gRPC over HTTP/1": {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": probe.No}},
+		"gRPC":             {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": probe.Yes, "grpc.stream": "streamed"}},
 		"gRPC is refused": {[]string{"grpc"},
 			refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }),
 			map[string]string{"grpc.unary": "refused 415"}},
 		"no retries":                      {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
 		"retries of GET":                  {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
 		"a proxy that stops after errors": {[]string{"outlierDetection"}, outlierDetecting, map[string]string{"outlierDetection": "all"}},
-		"a proxy that ignores errors":     {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": fact.None}},
+		"a proxy that ignores errors":     {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": probe.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,10 +137,10 @@ func TestRun_loadBalancing(t *testing.T) {
 		proxy func(string) http.Handler
 		facts map[string]string
 	}{
-		"in turn": {inTurn, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": fact.None, "loadBalancing.keepAlive": fact.Yes,
+		"in turn": {inTurn, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": probe.None, "loadBalancing.keepAlive": probe.Yes,
 			"loadBalancing.upstream": "reused"}},
 		"a cookie":           {sticky, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": "cookie"}},
-		"closed connections": {closing, map[string]string{"loadBalancing.keepAlive": fact.No}},
+		"closed connections": {closing, map[string]string{"loadBalancing.keepAlive": probe.No}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.proxy(one))
@@ -179,9 +179,9 @@ func TestRun_tls(t *testing.T) {
 		"at a proxy": {terminating.URL, nil, map[string]string{"tls.termination": "proxy", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
 			"tls.version": "TLS 1.3", "tls.minVersion": "TLS 1.2", "request.http2": "HTTP/1.1"}},
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
-			map[string]string{"tls.trust": fact.Yes, "tls.name": fact.Kept, "tls.chain": "1"}},
-		"at both": {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": fact.No}},
-		"at the Echo": {passing, authority, map[string]string{"tls.termination": "Echo", "tls.trust": fact.Yes, "tls.name": "another",
+			map[string]string{"tls.trust": probe.Yes, "tls.name": probe.Kept, "tls.chain": "1"}},
+		"at both": {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": probe.No}},
+		"at the Echo": {passing, authority, map[string]string{"tls.termination": "Echo", "tls.trust": probe.Yes, "tls.name": "another",
 			"client.address": "lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,21 +230,21 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 		facts     map[string]string
 	}{
 		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "loadBalancing"},
-			map[string]string{"response.status": fact.Kept, "response.cached": fact.No}},
+			map[string]string{"response.status": probe.Kept, "response.cached": probe.No}},
 		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
-			map[string]string{"client.address": fact.Kept, "response.headers.removed": fact.None}},
-		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept,
+			map[string]string{"client.address": probe.Kept, "response.headers.removed": probe.None}},
+		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": probe.Kept,
 			"client.address": "not reported"}},
-		"a status without ranges": {"ECHO_RESPONSE_STATUS=404", nil, map[string]string{"body.range": fact.Kept}},
+		"a status without ranges": {"ECHO_RESPONSE_STATUS=404", nil, map[string]string{"body.range": probe.Kept}},
 		"a status without bodies": {"ECHO_RESPONSE_STATUS=204", []string{"request", "client", "body", "loadBalancing"},
-			map[string]string{"response.headers.removed": fact.None, "response.status": fact.Kept, "retries.get": "0",
-				"outlierDetection": fact.None}},
+			map[string]string{"response.headers.removed": probe.None, "response.status": probe.Kept, "retries.get": "0",
+				"outlierDetection": probe.None}},
 		"another media type": {`ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`, nil,
-			map[string]string{"request.method": fact.Kept, "response.headers.removed": fact.None, "body.max": "16Mi", "retries.get": "0"}},
+			map[string]string{"request.method": probe.Kept, "response.headers.removed": probe.None, "body.max": "16Mi", "retries.get": "0"}},
 		"caching": {`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public"}]`, nil,
-			map[string]string{"response.headers.changed": fact.None}},
-		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
-			"client.address": fact.Kept}},
+			map[string]string{"response.headers.changed": probe.None}},
+		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": probe.Kept, "request.path.dots": probe.Kept,
+			"client.address": probe.Kept}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -55,7 +55,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report := check(t, Options{URL: serve(t, c.proxy(address)), Groups: []string{"websocket"}})
-			expectFacts(t, report, map[string]string{"websocket.proto": c.want, "websocket.http2": fact.No})
+			expectFacts(t, report, map[string]string{"websocket.proto": c.want, "websocket.http2": probe.No})
 		})
 	}
 }
@@ -80,9 +80,9 @@ func TestRun_webSocketsOverHTTP2(t *testing.T) {
 		respond  func(*http2.Framer, string) error
 		want     string
 	}{
-		"not announced":      {nil, respond("200", true), fact.No},
-		"announced as 0":     {[]http2.Setting{{ID: announce.ID}}, respond("200", true), fact.No},
-		"announced":          {[]http2.Setting{announce}, respond("200", true), fact.Yes},
+		"not announced":      {nil, respond("200", true), probe.No},
+		"announced as 0":     {[]http2.Setting{{ID: announce.ID}}, respond("200", true), probe.No},
+		"announced":          {[]http2.Setting{announce}, respond("200", true), probe.Yes},
 		"a page of a proxy":  {[]http2.Setting{announce}, respond("200", false), "refused 200"},
 		"refused by a proxy": {[]http2.Setting{announce}, respond("503", false), "refused 503"},
 		"refused by the Echo": {[]http2.Setting{announce}, respond("405", true),
@@ -104,11 +104,11 @@ func TestRun_webSocketsOverHTTP2(t *testing.T) {
 				serveHTTP2(connection, reader, c.settings, c.respond)
 			})
 			report := check(t, Options{URL: url, Groups: []string{"websocket"}})
-			expectFacts(t, report, map[string]string{"websocket.http2": c.want, "websocket.upgrade": fact.Yes})
+			expectFacts(t, report, map[string]string{"websocket.http2": c.want, "websocket.upgrade": probe.Yes})
 		})
 	}
 	for _, url := range []string{"http://" + address, "https://" + secure} {
-		expectFacts(t, check(t, Options{URL: url, Groups: []string{"websocket"}}), map[string]string{"websocket.http2": fact.No})
+		expectFacts(t, check(t, Options{URL: url, Groups: []string{"websocket"}}), map[string]string{"websocket.http2": probe.No})
 	}
 }
 

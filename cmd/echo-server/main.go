@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/echoserver/server"
-	"github.com/echo-operator/echo-operator/internal/commandline"
-	"github.com/echo-operator/echo-operator/internal/memory"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 // version is set by the linker.
@@ -26,8 +25,8 @@ func main() {
 	}
 	settings, err := server.ParseSettings(version, os.Args[1:], os.Environ(), os.Stdout)
 	exitOn(err, 2)
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
-	memory.CollectSeldom()
+	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
+	process.CollectSeldom()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
 	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
@@ -40,7 +39,7 @@ func exitOn(err error, code int) {
 	case errors.Is(err, pflag.ErrHelp):
 		os.Exit(0)
 	default:
-		commandline.Report(os.Stderr, "echo-server", err)
+		process.ReportError(os.Stderr, "echo-server", err)
 		os.Exit(code)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/mustgather"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 // version is set by the linker.
@@ -26,7 +26,7 @@ func main() {
 	err := mustgather.Run(ctx, version, os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {
-		commandline.Report(os.Stderr, "gather", err)
+		process.ReportError(os.Stderr, "gather", err)
 		os.Exit(1)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
-	"github.com/echo-operator/echo-operator/internal/memory"
+	"github.com/echo-operator/echo-operator/internal/process"
+
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
@@ -23,7 +23,7 @@ var version = "dev"
 const usage = "pathcheck [flags] URL"
 
 func main() {
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
+	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -40,12 +40,12 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code then ignores expectations")
 	flags.StringVar(&command.OwnService, "own-service", "",
 		"the `URL` of the Echo's Service, queried once if the main URL is silent; the verdict reports which URL was silent")
-	err := commandline.Parse(flags, usage, version, arguments, stdout)
+	err := process.ParseFlags(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return 0
 	}
 	if err == nil && flags.NArg() != 1 {
-		err = &commandline.UsageError{Usage: usage, Err: errors.New("one URL is required")}
+		err = &process.UsageError{Usage: usage, Err: errors.New("one URL is required")}
 	}
 	if err == nil {
 		var report *pathcheck.Report
@@ -56,7 +56,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 			err = errors.New("interrupted; the report is incomplete")
 		}
 	}
-	commandline.Report(stderr, "pathcheck", err)
+	process.ReportError(stderr, "pathcheck", err)
 	return 2
 }
 
@@ -64,7 +64,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 func finish(report *pathcheck.Report, verdict string, stderr io.Writer) int {
 	if verdict != "" {
 		if err := os.WriteFile(verdict, report.Verdict(), 0o644); err != nil {
-			commandline.Report(stderr, "pathcheck", err)
+			process.ReportError(stderr, "pathcheck", err)
 			return 2
 		}
 		return 0

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
@@ -27,10 +27,10 @@ const usage = "echo-scorecard TEST   # examples, permissions, or restricted; the
 
 func main() {
 	flags := pflag.NewFlagSet("echo-scorecard", pflag.ContinueOnError)
-	if err := commandline.Parse(flags, usage, version, os.Args[1:], os.Stdout); errors.Is(err, pflag.ErrHelp) {
+	if err := process.ParseFlags(flags, usage, version, os.Args[1:], os.Stdout); errors.Is(err, pflag.ErrHelp) {
 		return
 	} else if err != nil {
-		commandline.Report(os.Stderr, flags.Name(), err)
+		process.ReportError(os.Stderr, flags.Name(), err)
 		os.Exit(2)
 	}
 	// A pod's log includes stderr, but the scorecard expects only the result.
@@ -40,7 +40,7 @@ func main() {
 	status := scorecard.Run(ctx, strings.Join(flags.Args(), " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
 	stop()
 	if err := json.NewEncoder(os.Stdout).Encode(status); err != nil {
-		commandline.Report(os.Stderr, flags.Name(), err)
+		process.ReportError(os.Stderr, flags.Name(), err)
 		os.Exit(1)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // Client describes the client that sent a request.
@@ -25,7 +25,7 @@ type Client struct {
 
 func describeClient(r *http.Request, trusted []netip.Prefix) Client {
 	c := Client{Remote: r.RemoteAddr, ForwardedFor: parseForwardedFor(r.Header["X-Forwarded-For"]),
-		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(tlsserver.State(r))}
+		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(transport.TLSStateOf(r))}
 	c.Address = firstUntrusted(c.Remote, c.chain(), trusted)
 	return c
 }

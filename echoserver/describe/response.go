@@ -15,10 +15,9 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // maxParameters is the maximum number of parsed query parameters that the response shows.
@@ -68,7 +67,7 @@ type Server struct {
 // headerNames returns the field names in an HTTP/1 request's header in their original order and case. It ignores lines that continue a
 // value, because the text before their colon may be part of a secret.
 func headerNames(r *http.Request) []string {
-	c := connection.Of(r)
+	c := transport.ConnectionOf(r)
 	if c == nil {
 		return nil
 	}
@@ -90,7 +89,7 @@ type Describer struct {
 
 // portOf returns the port on which a request arrived.
 func (d *Describer) portOf(r *http.Request) string {
-	if secure := tlsserver.Of(r); secure != nil {
+	if secure := transport.TLSConnectionOf(r); secure != nil {
 		return secure.Port()
 	}
 	return d.Port
@@ -116,7 +115,7 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 		Headers:  d.Redaction.Apply(r.Header),
 		Port:     d.portOf(r),
 		Identity: d.Identity,
-		TLS:      DescribeTLS(tlsserver.State(r)),
+		TLS:      DescribeTLS(transport.TLSStateOf(r)),
 		Request: Request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: headerNames(r),
 			ContentLength: r.ContentLength, Body: body, Trailers: d.Redaction.Apply(r.Trailer)},
 		Client: d.Client(r),

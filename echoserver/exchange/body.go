@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // ErrOverBudget reports that the budget does not allow a request.
-var ErrOverBudget = errors.New(connection.OverBudget)
+var ErrOverBudget = errors.New(transport.OverBudget)
 
 // encodingBase64 is the encoding for a body that is not text.
 const encodingBase64 = "base64"
@@ -93,7 +93,7 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 			return beginning, nil
 		case len(beginning) == cap(beginning):
 			larger := min(MaxShown, 4*cap(beginning))
-			if larger > connection.IncludedHeader && !take(int64(larger-cap(beginning))*bodyFactor) {
+			if larger > transport.IncludedHeader && !take(int64(larger-cap(beginning))*bodyFactor) {
 				return nil, ErrOverBudget
 			}
 			beginning = append(make([]byte, 0, larger), beginning...)

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // maxRequestID is the maximum length, in bytes, of an X-Request-Id that the server uses.
@@ -22,12 +22,12 @@ type Exchange struct {
 	http.ResponseWriter
 	ID         string
 	Began      time.Time
-	Pool       *connection.Pool       // the budget for requests; nil means no limit
-	reserved   int64                  // bytes that were acquired from Pool
-	HeaderSize int64                  // in bytes, including the request's trailer
-	Stream     *connection.Connection // the connection of an HTTP/2 request in progress
-	OverBudget bool                   // aborted without a response or log line, because the budget does not cover their memory
-	Status     int                    // 0 before the response
+	Pool       *transport.Pool       // the budget for requests; nil means no limit
+	reserved   int64                 // bytes that were acquired from Pool
+	HeaderSize int64                 // in bytes, including the request's trailer
+	Stream     *transport.Connection // the connection of an HTTP/2 request in progress
+	OverBudget bool                  // aborted without a response or log line, because the budget does not cover their memory
+	Status     int                   // 0 before the response
 	written    int64
 	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
@@ -161,7 +161,7 @@ func SetSecurityHeaders(header http.Header) {
 
 // Reject responds with one line of text that contains the reason.
 func Reject(w http.ResponseWriter, status int, why string) {
-	w.Header().Set("Content-Type", connection.PlainText)
+	w.Header().Set("Content-Type", transport.PlainText)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }

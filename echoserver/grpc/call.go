@@ -14,8 +14,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -146,7 +146,7 @@ func (c *call) releaseMessage() {
 
 // outOfMemory counts a rejection for lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
-	c.metrics.Rejected(connection.LimitMemory)
+	c.metrics.Rejected(transport.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server does not have enough memory for the message"))
 	return c.err
 }

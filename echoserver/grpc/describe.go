@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // describe describes a call as it was received.
@@ -29,7 +28,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	eachMetadata(metadata, func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
 	})
-	if state := describe.DescribeTLS(tlsserver.State(r)); state != nil {
+	if state := describe.DescribeTLS(transport.TLSStateOf(r)); state != nil {
 		raw.Add("serverName", state.ServerName)
 		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
@@ -43,7 +42,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 
 // acquireDescription acquires the part of a description's memory that the cost of the request does not include.
 func (c *call) acquireDescription() bool {
-	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
+	return c.acquire(descriptionFactor * max(0, c.HeaderSize-transport.IncludedHeader))
 }
 
 func (h *Handler) describeServer() *echov1.Server {
@@ -94,7 +93,7 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 	eachMetadata(h.Describer.Redaction.Apply(r.Header), func(key, value string) {
 		assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: key, Value: value})
 	})
-	if state := describe.DescribeTLS(tlsserver.State(r)); state != nil {
+	if state := describe.DescribeTLS(transport.TLSStateOf(r)); state != nil {
 		assertions.TlsAssertions = &grpcecho.TLSAssertions{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -41,7 +41,7 @@ func TestNewAdmin(t *testing.T) {
 		if w.Code != c.status || w.Body.String() != c.body {
 			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
 		}
-		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
+		want := http.Header{"Content-Type": {transport.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
 			"Content-Security-Policy": {exchange.Sandbox}}
 		if diff := cmp.Diff(want, w.Header()); diff != "" {
 			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
@@ -144,7 +144,7 @@ func TestExhausted(t *testing.T) {
 			}
 			got := echotest.Send(t, client, method, server.URL+path, body)
 			if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" ||
-				!strings.Contains(got.Text, connection.OverBudget) {
+				!strings.Contains(got.Text, transport.OverBudget) {
 				t.Errorf("%s %s: the response is %d %v %q", proto, path, got.StatusCode, got.Header, got.Text)
 			}
 		}
@@ -156,7 +156,7 @@ func TestExhausted(t *testing.T) {
 		strings.Repeat("x", 20_000)); got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a long header has the response %d", got.StatusCode)
 	}
-	if counted(h.metrics.rejected, connection.LimitMemory) < 6 {
+	if counted(h.metrics.rejected, transport.LimitMemory) < 6 {
 		t.Errorf("counted are %v", series(t, h.metrics, "echo_rejected_total"))
 	}
 }

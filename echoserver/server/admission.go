@@ -8,42 +8,42 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // admit checks the header of a request and reserves memory for it. If the request exceeds a limit or the budget, admit rejects it, and
 // returns false.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
-	c := connection.Of(r)
+	c := transport.ConnectionOf(r)
 	if c == nil { // only in tests that use no connection
 		return true
 	}
-	size, longestField := connection.MeasureHeader(r)
+	size, longestField := transport.MeasureHeader(r)
 	e.HeaderSize = size.Bytes
 	if r.ProtoMajor == 1 {
 		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
 			e.Header().Set("Connection", "close") // another server may have interpreted the request differently (RFC 9112, 6.1)
 		}
-	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*connection.FieldCost) {
+	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*transport.FieldCost) {
 		return false
 	}
 	return h.checkHeader(e, r, size, longestField)
 }
 
 // isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server could have used.
-func isAmbiguous(c *connection.Connection, r *http.Request) bool {
+func isAmbiguous(c *transport.Connection, r *http.Request) bool {
 	names, ok := c.FieldNames(r)
 	return !ok || slices.ContainsFunc(names, isContentLength)
 }
 
 // checkHeader rejects a request whose header or trailer exceeds a limit.
-func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
-	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
+func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size transport.HeaderSize, longestField string) bool {
+	rejected := transport.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {
 		return true
 	}
-	h.metrics.Rejected(connection.LimitHeader)
+	h.metrics.Rejected(transport.LimitHeader)
 	rejected.Log(h.log, r.RemoteAddr, longestField)
 	if e.Stream != nil && keepsMuch(r) { // a response without a body need not wait for the client
 		e.WriteHeader(rejected.Status)
@@ -56,21 +56,21 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 }
 
 // admitStream reserves memory for an HTTP/2 request, which shares its connection with other requests. size is the header size, in bytes.
-func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
+func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *transport.Connection, size int64) bool {
 	e.Stream = c
-	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
+	cost := max(0, size-transport.IncludedHeader) * transport.HeaderFactor
 	if len(r.Trailer) > 0 { // the client announced a trailer, which may have any size that net/http decodes
-		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
+		cost += int64(transport.DecoderFactor * h.maxHeaderBytes)
 	}
 	if !c.BeginStream() {
-		cost += connection.RequestCost
+		cost += transport.RequestCost
 	}
 	if cost == 0 || e.AcquireForRequest(cost) {
 		return true
 	}
 	defer c.EndRejection()
 	if !c.BeginRejection() || keepsMuch(r) {
-		h.metrics.Rejected(connection.LimitMemory)
+		h.metrics.Rejected(transport.LimitMemory)
 		e.OverBudget = true
 		panic(http.ErrAbortHandler)
 	}
@@ -83,14 +83,14 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 // keepsMuch reports whether net/http uses a lot of memory for a request until the handler returns, even if the header is cleared. net/http
 // copies some strings, maps do not shrink, and a trailer may still arrive.
 func keepsMuch(r *http.Request) bool {
-	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
+	return len(r.Method)+len(r.RequestURI)+len(r.Host) > transport.IncludedHeader || len(r.Header) > transport.MaxFields ||
 		len(r.Trailer) > 0
 }
 
 // admitTrailer checks the trailer, for which admitStream has reserved memory, after the body has been read. It returns false if it rejected
 // the request.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
-	size, longestField := connection.FieldsSize(r.Trailer)
+	size, longestField := transport.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {
 		return true
 	}
@@ -100,9 +100,9 @@ func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 
 // exhausted responds to a request for which the budget has no memory left.
 func (h *handler) exhausted(e *exchange.Exchange) {
-	h.metrics.Rejected(connection.LimitMemory)
+	h.metrics.Rejected(transport.LimitMemory)
 	e.Header().Set("Retry-After", "1")
-	exchange.Reject(e, http.StatusServiceUnavailable, connection.OverBudget)
+	exchange.Reject(e, http.StatusServiceUnavailable, transport.OverBudget)
 }
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -30,14 +30,14 @@ func TestNewServer_rejectsHeadersOverEachLimit(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for name, c := range map[string]struct{ sent, status string }{
-		"as many fields as allowed": {fields(connection.MaxFields), "200 OK"},
-		"one field more":            {fields(connection.MaxFields + 1), "431 Request Header Fields Too Large"},
+		"as many fields as allowed": {fields(transport.MaxFields), "200 OK"},
+		"one field more":            {fields(transport.MaxFields + 1), "431 Request Header Fields Too Large"},
 		"very many fields":          {fields(6000), "431 Request Header Fields Too Large"},
-		"the longest request line":  {line(connection.MaxRequestLine), "200 OK"},
-		"a longer request line":     {line(connection.MaxRequestLine + 1), "414 Request URI Too Long"},
-		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", connection.DefaultHeaderBytes),
+		"the longest request line":  {line(transport.MaxRequestLine), "200 OK"},
+		"a longer request line":     {line(transport.MaxRequestLine + 1), "414 Request URI Too Long"},
+		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", transport.DefaultHeaderBytes),
 			"431 Request Header Fields Too Large"},
-		"a request line without an end":    {"GET /" + strings.Repeat("x", connection.MaxRequestLine+1), "414 Request URI Too Long"},
+		"a request line without an end":    {"GET /" + strings.Repeat("x", transport.MaxRequestLine+1), "414 Request URI Too Long"},
 		"many lines in a body":             {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n" + strings.Repeat("\n", 3000), "200 OK"},
 		"empty lines before a second line": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "200 OK"},
 	} {
@@ -59,7 +59,7 @@ func TestNewServer_rejectsHeadersOverEachLimit(t *testing.T) {
 func TestCheckHeader_rejectsManyHTTP2Fields(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	var headers []string
-	for i := range connection.MaxFields + 1 {
+	for i := range transport.MaxFields + 1 {
 		headers = append(headers, fmt.Sprintf("X-%d", i), "1")
 	}
 	if got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "",
@@ -197,7 +197,7 @@ func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
 func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
-		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", connection.MaxRequestLine+100) + "\r\n\r\n"} {
+		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", transport.MaxRequestLine+100) + "\r\n\r\n"} {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
@@ -212,8 +212,8 @@ func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
 func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
 	h := handlerOf(t)
 	inner := echotest.ListenLocally(t)
-	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
-	listener := connection.NewEvictingListener(inner, 3)
+	server := newServer(newAdmin(h.life, h.metrics), transport.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
+	listener := transport.NewEvictingListener(inner, 3)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	var held []net.Conn

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -36,7 +36,7 @@ func headerCases(limit int) map[string]headerCase {
 
 // TestCheckHeader sends the same requests over HTTP/1.1 and HTTP/2, which have the same limits.
 func TestCheckHeader(t *testing.T) {
-	for setting, limit := range map[string]int{"": connection.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": connection.MostHeaderBytes} {
+	for setting, limit := range map[string]int{"": transport.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": transport.MostHeaderBytes} {
 		p := start(t, strings.Fields(setting)...)
 		for name, c := range headerCases(limit) {
 			got := echotest.Exchanged(t, echotest.Dial(t, p.url),
@@ -107,7 +107,7 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 func TestNewServer_closesAfterUndecodableHeader(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
-		"five times the limit": headerBlock("GET", "/", "cookie", strings.Repeat("c", 5*connection.DefaultHeaderBytes)),
+		"five times the limit": headerBlock("GET", "/", "cookie", strings.Repeat("c", 5*transport.DefaultHeaderBytes)),
 		"no HPACK":             {0x80},
 	} {
 		connection := echotest.Dial(t, server.URL)
@@ -138,15 +138,15 @@ func endsWithGoAway(framer *http2.Framer) bool {
 func TestCheckHeader_reportsRejections(t *testing.T) {
 	h, log := loggedHandler(t)
 	server := serve(t, h)
-	long := strings.Repeat("c", connection.DefaultHeaderBytes)
+	long := strings.Repeat("c", transport.DefaultHeaderBytes)
 	_ = echotest.Exchanged(t, echotest.Dial(t, server.URL), "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nCookie: "+long+"\r\n\r\n")
 	sharedConnection(t, server.URL, "a cookie", headerCase{"/", len(long), http.StatusRequestHeaderFieldsTooLarge})
 	want := fmt.Sprintf(`"status":431,"reason":"the header is larger than %d bytes","limit":%[1]d,"longestField":"Cookie"}`,
-		connection.DefaultHeaderBytes)
+		transport.DefaultHeaderBytes)
 	if got := log.String(); strings.Count(got, want) != 2 || strings.Count(got, `"remote":"127.0.0.1:`) < 2 {
 		t.Errorf("the log is %s, want twice %s", got, want)
 	}
-	if got := counted(h.metrics.rejected, connection.LimitHeader); got != 2 {
+	if got := counted(h.metrics.rejected, transport.LimitHeader); got != 2 {
 		t.Errorf("%d are counted", got)
 	}
 }
@@ -155,7 +155,7 @@ func TestCheckHeader_reportsRejections(t *testing.T) {
 func TestAdmitTrailer(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
-	for length, want := range map[int]int{10_000: http.StatusOK, connection.DefaultHeaderBytes: http.StatusRequestHeaderFieldsTooLarge} {
+	for length, want := range map[int]int{10_000: http.StatusOK, transport.DefaultHeaderBytes: http.StatusRequestHeaderFieldsTooLarge} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, echotest.Unsized{Reader: strings.NewReader("body")})
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestCheckHeader_countsWholePipelinedHeader(t *testing.T) {
 	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	got := echotest.Exchanged(t, conn, first+"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+
-		strings.Repeat("c", connection.DefaultHeaderBytes-20)+"\r\n\r\n")
+		strings.Repeat("c", transport.DefaultHeaderBytes-20)+"\r\n\r\n")
 	if !strings.Contains(got, "HTTP/1.1 431 ") {
 		t.Errorf("the responses are %.2000q", got)
 	}

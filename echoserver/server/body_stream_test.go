@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -115,7 +115,7 @@ func TestStreamBody(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if wantType := map[bool]string{true: "application/octet-stream",
-			false: connection.PlainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
+			false: transport.PlainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
 			t.Errorf("%s: the type is %s", name, w.Header().Get("Content-Type"))
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -39,10 +39,10 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	switch {
 	case desired.Size != nil:
 		text := io.NewSectionReader(filler{}, 0, int64(*desired.Size))
-		return content{mediaType: connection.PlainText, length: *desired.Size, source: text, text: text,
+		return content{mediaType: transport.PlainText, length: *desired.Size, source: text, text: text,
 			held: min(*desired.Size, copyBuffer)}
 	case desired.Body != "":
-		return content{mediaType: connection.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
+		return content{mediaType: transport.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
 	format := desired.Format
 	if format == "" {
@@ -55,7 +55,7 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 		source, length := h.pages.Echo.With(data)
 		return content{mediaType: describe.PageType, policy: h.pages.Echo.Policy, length: length, held: cap(data), source: source}
 	case controls.Text:
-		return contentOf(connection.PlainText, echo.Text())
+		return contentOf(transport.PlainText, echo.Text())
 	}
 	if controls.NamesJSON(r.Header["Accept"]) { // a program
 		return contentOf("application/json", echo.CompactJSON(false))
@@ -116,7 +116,7 @@ func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size
 	if size != nil {
 		return int64(min(*size, copyBuffer))
 	}
-	if worst := describe.MaxBytes(e, r, b); worst > 2*connection.IncludedResponse {
+	if worst := describe.MaxBytes(e, r, b); worst > 2*transport.IncludedResponse {
 		return worst
 	}
 	return 0

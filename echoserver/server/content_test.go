@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -31,17 +31,17 @@ func TestContent(t *testing.T) {
 		begin     string
 	}{
 		"the echo":                            {nil, "/", "", "application/json", "{\n \"path\": \"/\",\n"},
-		"by Accept":                           {nil, "/", "text/plain", connection.PlainText, "GET / HTTP/1.1\n"},
+		"by Accept":                           {nil, "/", "text/plain", transport.PlainText, "GET / HTTP/1.1\n"},
 		"a page by Accept":                    {nil, "/", "text/html", describe.PageType, "<!doctype html>\n"},
 		"the format before Accept":            {nil, "/?echo.format=json", "text/html", "application/json", "{\n"},
-		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", connection.PlainText, "GET "},
-		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", connection.PlainText, "012"},
-		"a size before Accept":                {nil, "/?echo.size=3", "text/html", connection.PlainText, "012"},
-		"a size of zero is not the echo":      {nil, "/?echo.size=0", "", connection.PlainText, ""},
-		"a fixed body before Accept":          {fixed, "/", "text/html", connection.PlainText, "fixed"},
-		"a fixed body before the format":      {fixed, "/?echo.format=json", "", connection.PlainText, "fixed"},
-		"a size before a fixed body":          {fixed, "/?echo.size=3", "", connection.PlainText, "012"},
-		"a size of zero before a fixed body":  {fixed, "/?echo.size=0", "", connection.PlainText, ""},
+		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", transport.PlainText, "GET "},
+		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", transport.PlainText, "012"},
+		"a size before Accept":                {nil, "/?echo.size=3", "text/html", transport.PlainText, "012"},
+		"a size of zero is not the echo":      {nil, "/?echo.size=0", "", transport.PlainText, ""},
+		"a fixed body before Accept":          {fixed, "/", "text/html", transport.PlainText, "fixed"},
+		"a fixed body before the format":      {fixed, "/?echo.format=json", "", transport.PlainText, "fixed"},
+		"a size before a fixed body":          {fixed, "/?echo.size=3", "", transport.PlainText, "012"},
+		"a size of zero before a fixed body":  {fixed, "/?echo.size=0", "", transport.PlainText, ""},
 		"an Accept for nothing that there is": {nil, "/", "image/png", "application/json", "{\n"},
 	} {
 		w := echotest.Record(handlerOf(t, c.environ...), c.target, "Accept", c.accept)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -151,7 +151,7 @@ func TestEcho_rejectsWithShortReason(t *testing.T) {
 		{"echo.set-header": {strings.Repeat("A", 8000) + ":\x01"}}, {"echo.set-header": {"Location:/" + strings.Repeat("é", 4000)}},
 		{"echo.set-header": {"Content-Type:" + strings.Repeat("é", 4000)}}} {
 		w := echotest.Record(h, "/?"+query.Encode())
-		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != connection.PlainText ||
+		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != transport.PlainText ||
 			w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("the response is %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
 		}

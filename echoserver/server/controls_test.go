@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -38,7 +38,7 @@ func TestRespond_appliesControls(t *testing.T) {
 		"a content type": {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type",
 			map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
 		"format by query": {nil, "/?echo.format=text", nil, 200, "format=text",
-			map[string]string{"Content-Type": connection.PlainText}},
+			map[string]string{"Content-Type": transport.PlainText}},
 		"format by header": {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html",
 			map[string]string{"Content-Type": describe.PageType}},
 		"default status":              {[]string{"ECHO_RESPONSE_STATUS=503"}, "/", nil, 503, "status=503", nil},
@@ -49,7 +49,7 @@ func TestRespond_appliesControls(t *testing.T) {
 			"/?echo.set-header=Retry-After:8", nil, 200, "set-header=X-A, set-header=Retry-After",
 			map[string]string{"Retry-After": "8", "X-A": "b"}},
 		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed",
-			map[string]string{"Content-Type": connection.PlainText}},
+			map[string]string{"Content-Type": transport.PlainText}},
 		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
 			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": exchange.Sandbox}},
 	} {
@@ -102,7 +102,7 @@ func TestEcho_rejectsInvalidControls(t *testing.T) {
 		"/?echo.set-header=content-type:text/plain%3Bx=y": "is not one of",
 	} {
 		w := echotest.Record(h, target)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != connection.PlainText {
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != transport.PlainText {
 			t.Errorf("%s gets %d %q, want 400 with %q", target, w.Code, w.Body, why)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -37,7 +37,7 @@ func TestRun_boundsCostOfHostileRequests(t *testing.T) {
 	for name, request := range hostileRequests() {
 		checkCost(t, p, name, request)
 	}
-	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
+	for _, limit := range []int{transport.DefaultHeaderBytes, transport.MostHeaderBytes} {
 		p := start(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
 		prioritize(p)
 		for name, request := range hostileHeaders(limit) {
@@ -47,7 +47,7 @@ func TestRun_boundsCostOfHostileRequests(t *testing.T) {
 }
 
 // prioritize gives a program priority if this user may, because each interruption by another program empties caches, which costs CPU time.
-func prioritize(p *process) {
+func prioritize(p *serverProcess) {
 	const first = -10
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.command.Process.Pid))
 	for _, thread := range threads {
@@ -57,7 +57,7 @@ func prioritize(p *process) {
 	}
 }
 
-func checkCost(t *testing.T, p *process, name, request string) {
+func checkCost(t *testing.T, p *serverProcess, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
@@ -91,7 +91,7 @@ func hostileHeaders(limit int) map[string]string {
 		"traceparent":               field("Traceparent", "0-"),
 		"a cookie":                  field("Cookie", "a=b;"),
 		"invalid UTF-8":             field("X-A", "\xff"),
-		"rejected":                  field("X-A", strings.Repeat("a", connection.DecoderFactor)),
+		"rejected":                  field("X-A", strings.Repeat("a", transport.DecoderFactor)),
 		"rejected at the end":       "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: "+strings.Repeat("b", limit/110)+"\r\n", 95) + "A : b\r\n\r\n",
 	}
 }
@@ -147,7 +147,7 @@ func hostileRequests() map[string]string {
 }
 
 // costRatio alternately measures a request and a plain request, and returns the ratio of their CPU times.
-func costRatio(t *testing.T, p *process, plain, request string) float64 {
+func costRatio(t *testing.T, p *serverProcess, plain, request string) float64 {
 	t.Helper()
 	const rounds, more = 4, 10 // a plain request takes less time, so a busy machine distorts its measurement more
 	var plainTime, requestTime time.Duration
@@ -159,7 +159,7 @@ func costRatio(t *testing.T, p *process, plain, request string) float64 {
 }
 
 // cpuTime sends a request many times, and returns the CPU time that the program used.
-func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
+func cpuTime(t *testing.T, p *serverProcess, request string, times int) time.Duration {
 	t.Helper()
 	before := processTime(t, p)
 	var connection net.Conn
@@ -189,7 +189,7 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 
 // processTime reads the program's CPU time from its CPU clock. The times in /proc/PID/stat are estimates based on samples, and can be far
 // off when the machine is busy.
-func processTime(t *testing.T, p *process) time.Duration {
+func processTime(t *testing.T, p *serverProcess) time.Duration {
 	t.Helper()
 	const scheduled = 2 // the number of the scheduler's clock among the clocks of a process: clock_getcpuclockid(3)
 	var now unix.Timespec

@@ -32,7 +32,7 @@ func documentedSection(t *testing.T, page, heading string) []fences.Step {
 }
 
 // bash runs a documented command against a server, and returns its output.
-func (p *process) bash(command string) (string, error) {
+func (p *serverProcess) bash(command string) (string, error) {
 	output, err := exec.Command("bash", "-c",
 		strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
 	return string(output), err

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // echo responds with a description of the request, or with the response that the request's controls specify. It reads the body first,
@@ -53,7 +53,7 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	}
 	applied := desired.Applied()
 	content := h.content(e, r, desired, applied, body)
-	e.Release(worst - max(0, int64(content.held-connection.IncludedResponse)))
+	e.Release(worst - max(0, int64(content.held-transport.IncludedResponse)))
 	header := e.Header()
 	if applied != nil {
 		header.Set("X-Echo-Applied", applied.String())

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -142,7 +142,7 @@ func TestEcho_describesRequestAsText(t *testing.T) {
 				"http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
 				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
 				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOR: blue\n" + c.end
-			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != connection.PlainText {
+			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != transport.PlainText {
 				t.Errorf("%s, %s: the type is %s (-want +got):\n%s", proto, name, got.Header.Get("Content-Type"), diff)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -34,7 +34,7 @@ func TestNewServer_limitsHeaderAfterEmptyLines(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL
 	for _, lines := range [][2]int{{0, 4}, {1, 2}, {1, 3}, {2, 2}} {
 		conn := echotest.Dial(t, url)
-		if err := afterEmptyLines(lines[0], lines[1], 3*connection.DefaultHeaderBytes)(conn); err != nil {
+		if err := afterEmptyLines(lines[0], lines[1], 3*transport.DefaultHeaderBytes)(conn); err != nil {
 			t.Fatal(err)
 		}
 		if got := readStatus(t, conn); got != http.StatusRequestHeaderFieldsTooLarge {

@@ -4,13 +4,13 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // resetConnection resets the TCP connection of an HTTP/1.1 request, or only the stream of an HTTP/2 request.
 func resetConnection(r *http.Request) {
-	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
+	if c := transport.ConnectionOf(r); c != nil && r.ProtoMajor == 1 {
 		_ = c.SendReset() // fails only if the client has disconnected
 	}
 	panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -39,7 +39,7 @@ func TestRun_survivesFloods(t *testing.T) {
 			f.run(t)
 		})
 	}
-	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
+	for _, limit := range []int{transport.DefaultHeaderBytes, transport.MostHeaderBytes} {
 		for name, f := range headerFloods(limit) {
 			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) {
 				t.Parallel()
@@ -56,7 +56,7 @@ func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
 		t.Skip("each flood takes some seconds")
 	}
 	all := floods()
-	maps.Copy(all, headerFloods(connection.DefaultHeaderBytes))
+	maps.Copy(all, headerFloods(transport.DefaultHeaderBytes))
 	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
 }
 
 // startFlooded starts the real program with the soft memory limit that it has in a pod.
-func startFlooded(t *testing.T, environ ...string) *process {
+func startFlooded(t *testing.T, environ ...string) *serverProcess {
 	t.Helper()
 	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
 }
@@ -134,7 +134,7 @@ func floods() map[string]clientFlood {
 // headerFloods returns floods with headers close to the limit, and close to the maximum that net/http decodes before the handler can reject
 // them.
 func headerFloods(limit int) map[string]clientFlood {
-	allowed, decoded := limit*95/100, connection.DecoderFactor*limit*95/100
+	allowed, decoded := limit*95/100, transport.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
 	return map[string]clientFlood{
 		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
@@ -179,7 +179,7 @@ func headerFloods(limit int) map[string]clientFlood {
 }
 
 // flood opens connections, keeps them open for floodTime, and returns the program's peak resident memory.
-func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
+func flood(t *testing.T, p *serverProcess, connections int, open func(net.Conn) error) (peak int) {
 	t.Helper()
 	var all sync.WaitGroup
 	ended := make(chan struct{})
@@ -209,7 +209,7 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 
 // ordinaryClients sends requests and probes until the returned function is called. That function returns the number of served requests. The
 // test fails if a request or a probe fails. The server may close a connection before it receives a request: the next request, on a new connection, must succeed.
-func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
+func ordinaryClients(t *testing.T, p *serverProcess) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup
 	var served atomic.Int64

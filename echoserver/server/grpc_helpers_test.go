@@ -16,10 +16,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -189,7 +189,7 @@ func TestHandler_rejectsCallsOverBudget(t *testing.T) {
 		counts := countCalls(h)
 		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
 		if status != "8 the server does not have enough memory for the message" ||
-			!slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
+			!slices.Equal(counts.all(), []string{c.counted, "limit " + transport.LimitMemory}) {
 			t.Errorf("%s: the status is %s, the counts are %q", name, status, counts.all())
 		}
 		echotest.Until(t, name+" is released", func() bool { return h.budget.Requests.Used.Load() == 0 })

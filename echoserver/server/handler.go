@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
@@ -27,7 +27,7 @@ type handler struct {
 	log       *slog.Logger
 	pages     describe.Pages
 	delays    *exchange.Delays
-	budget    *connection.Budget
+	budget    *transport.Budget
 	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
 	// attempts counts the requests with the same nonce.
@@ -110,7 +110,7 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
 }
 
 func health(w http.ResponseWriter, healthy bool) {
-	w.Header().Set("Content-Type", connection.PlainText)
+	w.Header().Set("Content-Type", transport.PlainText)
 	if !healthy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, "draining\n")
@@ -121,7 +121,7 @@ func health(w http.ResponseWriter, healthy bool) {
 
 // listenerOf returns the metric label for the port that received a request.
 func listenerOf(r *http.Request) string {
-	if tlsserver.Of(r) != nil {
+	if transport.TLSConnectionOf(r) != nil {
 		return "https"
 	}
 	return "http"

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
@@ -162,7 +162,7 @@ func TestHandler_reportsOnlyFirstError(t *testing.T) {
 			t.Errorf("%s: the status is %d, want %d: %s", name, w.Code, c.status, w.Body)
 		}
 		if refused := c.status != http.StatusServiceUnavailable; refused && (!strings.HasPrefix(w.Body.String(), "echo-server: ") ||
-			strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Content-Type") != connection.PlainText) {
+			strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Content-Type") != transport.PlainText) {
 			t.Errorf("%s: the reason is not one line of text: %q", name, w.Body)
 		}
 	}
@@ -202,7 +202,7 @@ func TestHandler_separatesConcurrentResponses(t *testing.T) {
 	for worker := range 8 {
 		all.Go(func() {
 			for i := range 50 {
-				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*connection.IncludedResponse/6)
+				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*transport.IncludedResponse/6)
 				w := echotest.Record(h, "/"+marker, "X-Marker", marker)
 				var got describe.Response
 				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Path != "/"+marker || got.Headers["X-Marker"][0] != marker {

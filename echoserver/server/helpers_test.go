@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -38,7 +38,7 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 	t.Helper()
 	life := newLifecycle()
 	return newHandler(settingsOf(t, environ...), "8080", life,
-		newMetrics("dev", connection.NewBudget(connection.AvailableMemory()), life.draining.Load), echotest.Quiet())
+		newMetrics("dev", transport.NewBudget(transport.AvailableMemory()), life.draining.Load), echotest.Quiet())
 }
 
 // loggedHandler returns a handler and its log.
@@ -50,7 +50,7 @@ func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedB
 }
 
 // metricsOf returns the metrics of a server that is not draining.
-func metricsOf(b *connection.Budget) *metrics {
+func metricsOf(b *transport.Budget) *metrics {
 	return newMetrics("dev", b, func() bool { return false })
 }
 
@@ -59,28 +59,28 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	b := boundsFor(h)
-	server.Config = newServer(h, connection.DefaultHeaderBytes, b.Reporter)
-	server.Listener = connection.NewBoundedListener(server.Listener, connection.Cost, b)
+	server.Config = newServer(h, transport.DefaultHeaderBytes, b.Reporter)
+	server.Listener = transport.NewBoundedListener(server.Listener, transport.Cost, b)
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
 }
 
 // boundsFor returns the default bounds for connections to a handler, with the handler's metrics and log.
-func boundsFor(h http.Handler) *connection.Bounds {
+func boundsFor(h http.Handler) *transport.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
-		return boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory())))
+		return boundsOf(metricsOf(transport.NewBudget(transport.AvailableMemory())))
 	}
 	b := boundsOf(own.metrics)
-	b.Log, b.Reporter = own.log, rejections.NewReporter(own.log, own.metrics.Rejected)
+	b.Log, b.Reporter = own.log, transport.NewReporter(own.log, own.metrics.Rejected)
 	return b
 }
 
 // boundsOf returns the default bounds for connections.
-func boundsOf(m *metrics) *connection.Bounds {
-	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections,
-		Reporter: rejections.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
+func boundsOf(m *metrics) *transport.Bounds {
+	return &transport.Bounds{Budget: m.budget, OpenConnections: &m.connections,
+		Reporter: transport.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: transport.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
 // decoded is a decoded response, in which the applied controls are a plain map.
@@ -120,7 +120,7 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 // process is a running process of the real program.
-type process struct {
+type serverProcess struct {
 	command     *exec.Cmd
 	url, admin  string
 	https       string // the host and port for HTTPS, if it is enabled
@@ -130,13 +130,13 @@ type process struct {
 }
 
 // start starts the real program with the given environment variables, and waits until it listens.
-func start(t *testing.T, environ ...string) *process {
+func start(t *testing.T, environ ...string) *serverProcess {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{command: exec.Command(path), log: &echotest.LockedBuffer{}, ended: make(chan struct{})}
+	p := &serverProcess{command: exec.Command(path), log: &echotest.LockedBuffer{}, ended: make(chan struct{})}
 	p.command.Env = append([]string{"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0"}, environ...)
 	stderr, err := p.command.StderrPipe()
 	if err != nil {
@@ -164,7 +164,7 @@ func start(t *testing.T, environ ...string) *process {
 	return p
 }
 
-func (p *process) signal(t *testing.T) {
+func (p *serverProcess) signal(t *testing.T) {
 	t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func (p *process) signal(t *testing.T) {
 }
 
 // wait waits until the process exits, and returns its error.
-func (p *process) wait(t *testing.T) error {
+func (p *serverProcess) wait(t *testing.T) error {
 	t.Helper()
 	select {
 	case <-p.ended:

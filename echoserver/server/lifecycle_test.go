@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -159,8 +159,8 @@ func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.Memory
 	t.Helper()
 	listener := echotest.NewMemoryListener()
 	b := boundsFor(h)
-	server := newServer(h, connection.DefaultHeaderBytes, b.Reporter)
-	bounded := connection.NewBoundedListener(listener, connection.Cost, b)
+	server := newServer(h, transport.DefaultHeaderBytes, b.Reporter)
+	bounded := transport.NewBoundedListener(listener, transport.Cost, b)
 	go func() { _ = server.Serve(bounded) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener

@@ -7,45 +7,43 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // listenPublic listens on the HTTP port and, if enabled, on the HTTPS port. Connections to both ports share one limit and one budget.
-func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejections.Reporter, log *slog.Logger) ([]net.Listener, error) {
+func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *transport.Reporter, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
-	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
+	b := &transport.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
 		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
 	if s.tls.Address != "" { // before HTTP, so that the server is not ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, b)
 		if err != nil {
 			return nil, err
 		}
-		public = append(public, connection.NewBoundedListener(secure, connection.TLSConnectionCost, b))
+		public = append(public, transport.NewBoundedListener(secure, transport.TLSConnectionCost, b))
 	}
-	plain, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
+	plain, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
 	if err != nil {
 		closeAll(public)
 		return nil, err
 	}
-	return append([]net.Listener{connection.NewBoundedListener(plain, connection.Cost, b)}, public...), nil
+	return append([]net.Listener{transport.NewBoundedListener(plain, transport.Cost, b)}, public...), nil
 }
 
 // listenTLS waits for the certificate and then listens on the HTTPS port.
-func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, b *connection.Bounds) (net.Listener, error) {
-	certificates, err := tlsserver.AwaitCertificates(ctx, s, &m.tls, b.Log)
+func listenTLS(ctx context.Context, s transport.TLSSettings, m *metrics, b *transport.Bounds) (net.Listener, error) {
+	certificates, err := transport.AwaitCertificates(ctx, s, &m.tls, b.Log)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.Address)
+	listener, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.Address)
 	if err != nil {
 		return nil, err
 	}
 	m.exposeTLS()
 	go certificates.Follow(ctx)
-	return tlsserver.NewListener(listener, certificates, b.Reporter), nil
+	return transport.NewTLSListener(listener, certificates, b.Reporter), nil
 }
 
 func closeAll(listeners []net.Listener) {

@@ -10,12 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
@@ -33,11 +32,11 @@ const (
 // metrics contains the server's metrics. Clients cannot choose the label values.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *connection.Budget // for the gauges
+	budget      *transport.Budget // for the gauges
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
-	tls         tlsserver.Metrics
+	tls         transport.TLSMetrics
 
 	requests *prometheus.CounterVec
 	calls    *prometheus.CounterVec
@@ -47,7 +46,7 @@ type metrics struct {
 }
 
 // newMetrics returns the metrics for a server with the given version. The function draining reports whether the server is draining.
-func newMetrics(version string, b *connection.Budget, draining func() bool) *metrics {
+func newMetrics(version string, b *transport.Budget, draining func() bool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		budget:   b,
@@ -87,7 +86,7 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 		gauge("echo_connections", "Open connections.", nil, m.connections.Load),
 		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load),
 	}
-	for by, p := range map[string]*connection.Pool{"connections": &m.budget.Connections, "requests": &m.budget.Requests} {
+	for by, p := range map[string]*transport.Pool{"connections": &m.budget.Connections, "requests": &m.budget.Requests} {
 		labels := prometheus.Labels{"by": by}
 		collectors = append(collectors,
 			gauge("echo_reserved_bytes", "Bytes of memory that are reserved for connections and requests.", labels, p.Used.Load),
@@ -102,9 +101,9 @@ func (m *metrics) startWithZero() {
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
-	limits := []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader,
-		connection.LimitMemory, websocket.LimitMessage, grpc.LimitMessage}
-	for _, reason := range append(limits, rejections.Reasons()...) {
+	limits := []string{limitBody, transport.LimitConnections, exchange.LimitDelays, transport.LimitHandshakes, transport.LimitHeader,
+		transport.LimitMemory, websocket.LimitMessage, grpc.LimitMessage}
+	for _, reason := range append(limits, transport.Reasons()...) {
 		m.rejected.WithLabelValues(reason)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 
 	dto "github.com/prometheus/client_model/go"
@@ -85,7 +85,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	reasons := map[string]float64{}
-	for _, reason := range append(rejections.Reasons(), "body", "connections", "delays", "grpc_message", "handshakes", "header", "memory",
+	for _, reason := range append(transport.Reasons(), "body", "connections", "delays", "grpc_message", "handshakes", "header", "memory",
 		"websocket_message") {
 		reasons["reason="+reason] = 0
 	}
@@ -136,7 +136,7 @@ func TestMetrics_limitsLabelValues(t *testing.T) {
 		"an unknown method": {http.Request{Method: "PROPFIND", ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 		"no method":         {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 	} {
-		m := metricsOf(connection.NewBudget(connection.AvailableMemory()))
+		m := metricsOf(transport.NewBudget(transport.AvailableMemory()))
 		m.ended("http", &c.request, http.StatusOK, 0)
 		if counted(m.requests, c.want...) != 1 {
 			t.Errorf("%s: %v is expected, but %v is counted", name, c.want, series(t, m, "echo_http_requests_total"))

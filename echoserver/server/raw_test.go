@@ -21,10 +21,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -207,7 +207,7 @@ func TestEcho_boundsResponseSize(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
-			size, _ := connection.MeasureHeader(r)
+			size, _ := transport.MeasureHeader(r)
 			if w.Code != http.StatusOK {
 				t.Errorf("%s, %s: the status is %d", name, format, w.Code)
 			}

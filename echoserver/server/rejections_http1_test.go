@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -53,7 +53,7 @@ func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedB
 	t.Helper()
 	found := rejectionsIn(t, log)
 	remote := client.LocalAddr().String()
-	if want.reason == rejections.ReasonHTTP2Stream || want.reason == rejections.ReasonHTTP2Connect {
+	if want.reason == transport.ReasonHTTP2Stream || want.reason == transport.ReasonHTTP2Connect {
 		remote = "" // net/http does not report it
 	}
 	if len(found) != 1 || found[0].Reason != want.reason || found[0].Protocol != want.protocol ||
@@ -77,7 +77,7 @@ func rejectedRequests() map[string]rejectedCase {
 		return bad("POST /?key=hunter2 HTTP/1.1\r\n"+fields+"\r\n\r\n", detail)
 	}
 	proxy := func(sent, protocol string) rejectedCase {
-		return rejectedCase{sent + plain, 400, rejections.ReasonProxyProtocol, protocol, "turn it off"}
+		return rejectedCase{sent + plain, 400, transport.ReasonProxyProtocol, protocol, "turn it off"}
 	}
 	return map[string]rejectedCase{
 		"PROXY protocol 1":            proxy(proxyV1, "PROXY v1"),
@@ -164,10 +164,10 @@ func TestReporter_reportsIncompleteHeaders(t *testing.T) {
 			server, listener := serveInMemory(t, h)
 			conn, began := listener.Dial(t), time.Now()
 			_, _ = io.WriteString(conn, sent)
-			if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || time.Since(began) != connection.HeaderTimeout {
+			if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || time.Since(began) != transport.HeaderTimeout {
 				t.Errorf("%q: the response is %q, %v after %s", sent, got, err, time.Since(began))
 			}
-			if found := rejectionsIn(t, log); len(found) != want || want > 0 && found[0].Reason != rejections.ReasonIncomplete {
+			if found := rejectionsIn(t, log); len(found) != want || want > 0 && found[0].Reason != transport.ReasonIncomplete {
 				t.Errorf("%q: the log is %s", sent, log)
 			}
 			_ = server.Close()

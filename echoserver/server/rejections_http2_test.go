@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -37,16 +37,16 @@ func rejectedFrames() map[string]http2Case {
 		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
 	}
 	stream := func(detail string, fields ...string) http2Case {
-		return http2Case{request(fieldBlock(fields...)), rejections.ReasonHTTP2Stream, "PROTOCOL_ERROR_" + detail}
+		return http2Case{request(fieldBlock(fields...)), transport.ReasonHTTP2Stream, "PROTOCOL_ERROR_" + detail}
 	}
 	ended := func(detail string, send func(*http2.Framer) error) http2Case {
-		return http2Case{send, rejections.ReasonHTTP2Connection, detail}
+		return http2Case{send, transport.ReasonHTTP2Connection, detail}
 	}
 	return map[string]http2Case{
 		"a WebSocket": {request(fieldBlock(":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":path", "/-/ws",
-			":authority", "a")), rejections.ReasonHTTP2Connect, "bad_connect"},
+			":authority", "a")), transport.ReasonHTTP2Connect, "bad_connect"},
 		"CONNECT with a path": {request(fieldBlock(":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a")),
-			rejections.ReasonHTTP2Connect, "bad_connect"},
+			transport.ReasonHTTP2Connect, "bad_connect"},
 		"no path":                stream("bad_path_method", ":method", "GET", ":scheme", "http", ":authority", "a"),
 		"a path without a slash": stream("bad_path", ":method", "GET", ":scheme", "http", ":path", "hunter2", ":authority", "a"),
 		"a user in the authority": stream("userinfo_in_authority", ":method", "GET", ":scheme", "http", ":path", "/",
@@ -56,7 +56,7 @@ func rejectedFrames() map[string]http2Case {
 		}),
 		"a body before its header": ended("PROTOCOL_ERROR", func(f *http2.Framer) error { return f.WriteData(1, true, []byte("hunter2")) }),
 		"a long cookie": ended("COMPRESSION_ERROR", request(headerBlock("GET", "/", "cookie",
-			strings.Repeat("hunter2", connection.DefaultHeaderBytes)))),
+			strings.Repeat("hunter2", transport.DefaultHeaderBytes)))),
 		"more requests than allowed": {func(f *http2.Framer) error {
 			for i := range uint32(maxStreams + 1) {
 				if err := writeHeader(f, 2*i+1, headerBlock("GET", "/?echo.delay=30s"), true, true); err != nil {
@@ -64,7 +64,7 @@ func rejectedFrames() map[string]http2Case {
 				}
 			}
 			return nil
-		}, rejections.ReasonHTTP2Stream, "over_max_streams"},
+		}, transport.ReasonHTTP2Stream, "over_max_streams"},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -41,20 +41,20 @@ func TestNewServer_rejectsTLSOnHTTPPort(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") || !strings.HasSuffix(string(got), "this port has no TLS: use http\n") {
 			t.Errorf("in pieces of %d: the response is %q, %v", size, got, err)
 		}
-		checkRejection(t, "TLS", h.metrics, log, conn, rejectedCase{reason: rejections.ReasonTLS, protocol: "TLS", detail: "use http"})
+		checkRejection(t, "TLS", h.metrics, log, conn, rejectedCase{reason: transport.ReasonTLS, protocol: "TLS", detail: "use http"})
 	}
 }
 
 // TestReportFailure sends data that is not a TLS handshake, and handshakes that fail.
 func TestReportFailure(t *testing.T) {
 	http := func(sent string) rejectedCase {
-		return rejectedCase{sent: sent, reason: rejections.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
+		return rejectedCase{sent: sent, reason: transport.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
 	}
 	proxy := func(sent, protocol string) rejectedCase {
-		return rejectedCase{sent: sent, reason: rejections.ReasonProxyProtocol, protocol: protocol, detail: "turn it off"}
+		return rejectedCase{sent: sent, reason: transport.ReasonProxyProtocol, protocol: protocol, detail: "turn it off"}
 	}
 	failed := func(sent, detail string) rejectedCase {
-		return rejectedCase{sent: sent, reason: rejections.ReasonHandshake, protocol: "TLS", detail: detail}
+		return rejectedCase{sent: sent, reason: transport.ReasonHandshake, protocol: "TLS", detail: detail}
 	}
 	for name, c := range map[string]rejectedCase{
 		"HTTP/1.1":         http("GET /?k=hunter2 HTTP/1.1\r\n"),
@@ -72,7 +72,7 @@ func TestReportFailure(t *testing.T) {
 		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may respond before it has read everything
 		data, err := io.ReadAll(conn)
 		got := string(data)
-		if c.reason == rejections.ReasonNoTLS && err != nil || strings.Contains(got, "HTTP") != (c.reason == rejections.ReasonNoTLS) {
+		if c.reason == transport.ReasonNoTLS && err != nil || strings.Contains(got, "HTTP") != (c.reason == transport.ReasonNoTLS) {
 			t.Errorf("%s: the response is %q, %v", name, got, err)
 		}
 		checkRejection(t, name, s.metrics, &s.log, conn, c)
@@ -102,7 +102,7 @@ func TestReportFailure_reportsRejectedClients(t *testing.T) {
 		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the client certificate
 		_, _ = io.Copy(io.Discard, secure)
 		echotest.Until(t, "it is logged", func() bool { return len(rejectionsIn(t, &s.log)) > 0 })
-		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: rejections.ReasonHandshake, protocol: "TLS", detail: c.detail})
+		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: transport.ReasonHandshake, protocol: "TLS", detail: c.detail})
 	}
 }
 
@@ -120,7 +120,7 @@ func TestReportFailure_reportsTimeouts(t *testing.T) {
 			synctest.Wait()
 			found := rejectionsIn(t, &s.log)
 			if len(found) != want || want > 0 &&
-				(found[0].Reason != rejections.ReasonHandshake || found[0].Detail != "the handshake did not complete in time") {
+				(found[0].Reason != transport.ReasonHandshake || found[0].Detail != "the handshake did not complete in time") {
 				t.Errorf("%d bytes: the log is %s", length, &s.log)
 			}
 			_ = s.server.Close()

@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -41,14 +40,14 @@ const (
 func Run(ctx context.Context, s Settings, version string, log *slog.Logger) error {
 	s.version = version
 	life := newLifecycle()
-	metrics := newMetrics(version, connection.NewBudget(connection.AvailableMemory()), life.draining.Load)
-	reporter := rejections.NewReporter(log, metrics.Rejected)
+	metrics := newMetrics(version, transport.NewBudget(transport.AvailableMemory()), life.draining.Load)
+	reporter := transport.NewReporter(log, metrics.Rejected)
 	public, err := listenPublic(ctx, s, metrics, reporter, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll(public)
-	private, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.AdminAddress)
+	private, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.AdminAddress)
 	if err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	for _, listener := range public {
 		go func() { ended <- server.Serve(listener) }()
 	}
-	go func() { ended <- admin.Serve(connection.NewEvictingListener(private, adminConnections)) }()
+	go func() { ended <- admin.Serve(transport.NewEvictingListener(private, adminConnections)) }()
 	attributes := []any{"address", public[0].Addr().String(), "admin", private.Addr().String(), "version", version}
 	if len(public) > 1 {
 		attributes = append(attributes, "https", public[1].Addr().String())
@@ -84,14 +83,14 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 
 // newServer returns a server that accepts HTTP/1.1 and plain-text HTTP/2 with prior knowledge (RFC 9113, 3.3) on the same port. The server
 // decodes headers larger than maxHeaderBytes, so that the connection (HTTP/1.1) or the handler (HTTP/2) can reject them.
-func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
+func newServer(handler http.Handler, maxHeaderBytes int, reporter *transport.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           connection.Handle(handler),
+		Handler:           transport.Handle(handler),
 		Protocols:         protocols,
-		ReadHeaderTimeout: connection.HeaderTimeout,
+		ReadHeaderTimeout: transport.HeaderTimeout,
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      exchange.ResponseTimeout,
 		HTTP2: &http.HTTP2Config{
@@ -103,17 +102,17 @@ func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Re
 			WriteByteTimeout:              exchange.ResponseTimeout,
 			CountError:                    reporter.CountError,
 		},
-		ConnContext:                  connection.WithConnection,
-		ConnState:                    connection.TrackState,
-		IdleTimeout:                  connection.IdleTimeout,
-		MaxHeaderBytes:               connection.DecoderFactor * maxHeaderBytes,
+		ConnContext:                  transport.WithConnection,
+		ConnState:                    transport.TrackState,
+		IdleTimeout:                  transport.IdleTimeout,
+		MaxHeaderBytes:               transport.DecoderFactor * maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // so that OPTIONS * is echoed
 		ErrorLog:                     reporter.ErrorLog(),
 	}
 }
 
 // newAdminServer returns the server for the admin port. Its few clients need neither long headers nor HTTP/2.
-func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
+func newAdminServer(handler http.Handler, reporter *transport.Reporter) *http.Server {
 	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)
 	server.MaxHeaderBytes = maxAdminHeaders // because the admin handler does not check header sizes

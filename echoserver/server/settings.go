@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # check whether the server with these flags is ready"
@@ -38,7 +38,7 @@ type Settings struct {
 	controls       controls.Policy
 	identity       describe.Identity
 	showIdentity   bool
-	tls            tlsserver.Settings
+	tls            transport.TLSSettings
 	unknown        []string // environment variables that look like settings but are not
 	version        string   // the version of the program
 	// LogLevel is the lowest level of logged lines.
@@ -68,9 +68,9 @@ func (s *Settings) options() []option {
 			controls.Into(&s.trustedProxies, describe.ParseTrustedProxies)},
 		{"redact-headers", "", "`NAMES` of additional request headers to redact, separated by commas; none turns redaction off",
 			controls.Into(&s.redaction, describe.ParseRedaction)},
-		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes),
+		{"max-header-bytes", strconv.Itoa(transport.DefaultHeaderBytes),
 			"the maximum size of a request header in `BYTES`, from 8192 to 65536, including the request line",
-			controls.Into(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
+			controls.Into(&s.maxHeaderBytes, transport.ParseHeaderBytes)},
 		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", optional(&s.response.Status, controls.ParseStatus)},
 		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", optional(&s.response.Delay, controls.ParseDelay)},
 		{"response-headers", "", "`JSON` with headers to add to responses, such as [{\"name\": \"Retry-After\", \"value\": \"7\"}]",
@@ -123,7 +123,7 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 
 // consistent returns an error if valid settings conflict with each other.
 func (s *Settings) consistent() error {
-	if s.tls.Address == "" && s.tls.ClientCertificate != tlsserver.ClientCertificateNone {
+	if s.tls.Address == "" && s.tls.ClientCertificate != transport.ClientCertificateNone {
 		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port uses TLS: set ECHO_TLS_ADDR, for example to :8443")
 	}
 	addresses := []struct{ name, address string }{
@@ -182,9 +182,9 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 			return nil
 		})
 	}
-	err := commandline.Parse(flags, usage, version, arguments, stdout)
+	err := process.ParseFlags(flags, usage, version, arguments, stdout)
 	if err == nil && flags.NArg() > 0 {
-		err = &commandline.UsageError{Usage: usage,
+		err = &process.UsageError{Usage: usage,
 			Err: fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))}
 	}
 	return given, err
@@ -245,17 +245,17 @@ func parseLogLevel(text string) (slog.Level, error) {
 func asIs(text string) (string, error) { return text, nil }
 
 // tlsOptions returns the HTTPS settings, each with a function that parses its value into s.
-func tlsOptions(s *tlsserver.Settings) []option {
+func tlsOptions(s *transport.TLSSettings) []option {
 	return []option{
 		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},
 		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt", controls.Into(&s.Folder, parseFolder)},
 		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; used only in messages", controls.Into(&s.Secret, asIs)},
-		{"tls-client-certificate", tlsserver.ClientCertificateNone, "the `MODE` of client certificates: None, Request, or Require",
+		{"tls-client-certificate", transport.ClientCertificateNone, "the `MODE` of client certificates: None, Request, or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request, or Require",
-				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},
+				transport.ClientCertificateNone, transport.ClientCertificateRequest, transport.ClientCertificateRequire))},
 		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
-			controls.Into(&s.MinVersion, tlsserver.ParseVersion)},
+			controls.Into(&s.MinVersion, transport.ParseVersion)},
 		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
-			optional(&s.Ciphers, tlsserver.ParseCiphers)},
+			optional(&s.Ciphers, transport.ParseCiphers)},
 	}
 }

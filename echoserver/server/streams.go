@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -57,7 +57,7 @@ func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 		h.unreadable(e, err)
 		return
 	}
-	e.Header().Set("Content-Type", connection.PlainText)
+	e.Header().Set("Content-Type", transport.PlainText)
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 

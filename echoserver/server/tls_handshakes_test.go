@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -61,14 +61,14 @@ func TestRunHandshake_timesOut(t *testing.T) {
 			if c.reads {
 				_, _ = io.Copy(io.Discard, conn)
 			} else {
-				<-time.After(2 * connection.HeaderTimeout)
+				<-time.After(2 * transport.HeaderTimeout)
 				_, err := conn.Read(make([]byte, 1))
 				if !errors.Is(err, io.EOF) {
 					t.Errorf("%s: after the time for the handshake %v", name, err)
 				}
 			}
 			synctest.Wait()
-			if took := time.Since(began); c.reads && took != connection.HeaderTimeout {
+			if took := time.Since(began); c.reads && took != transport.HeaderTimeout {
 				t.Errorf("%s: closed after %s", name, took)
 			}
 			_ = s.server.Close()
@@ -100,8 +100,8 @@ func TestNewListener_evictsOldestHandshake(t *testing.T) {
 			close(ended)
 		}()
 		synctest.Wait()
-		if isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 0 {
-			t.Errorf("at the limit %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
+		if isClosed(ended) || counted(s.metrics.rejected, transport.LimitHandshakes) != 0 {
+			t.Errorf("at the limit %d are dropped", counted(s.metrics.rejected, transport.LimitHandshakes))
 		}
 		config := s.config()
 		config.ServerName = "first"
@@ -110,12 +110,12 @@ func TestNewListener_evictsOldestHandshake(t *testing.T) {
 			t.Errorf("one over the limit fails: %v", err)
 		}
 		synctest.Wait()
-		if !isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
-			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, tlsserver.LimitHandshakes), isClosed(ended))
+		if !isClosed(ended) || counted(s.metrics.rejected, transport.LimitHandshakes) != 1 {
+			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, transport.LimitHandshakes), isClosed(ended))
 		}
 		open() // uses the slot that the complete handshake freed
-		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
-			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
+		if counted(s.metrics.rejected, transport.LimitHandshakes) != 1 {
+			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, transport.LimitHandshakes))
 		}
 		_ = complete.Close() // otherwise, closing the server waits until the client reads the alert
 		synctest.Wait()

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
-	"github.com/echo-operator/echo-operator/echoserver/rejections"
-	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -61,13 +60,13 @@ func tlsClientList(t *testing.T, config *tls.Config, reuse bool) (list []*http.C
 
 func TestTLSOptions(t *testing.T) {
 	s := settingsOf(t).tls
-	if s.Address != "" || s.Folder != "/etc/echo-server/tls" || s.ClientCertificate != tlsserver.ClientCertificateNone ||
+	if s.Address != "" || s.Folder != "/etc/echo-server/tls" || s.ClientCertificate != transport.ClientCertificateNone ||
 		s.MinVersion != tls.VersionTLS12 || s.Ciphers != nil {
 		t.Errorf("by default: %+v", s)
 	}
 	s = settingsOf(t, "ECHO_TLS_ADDR=:8443", "ECHO_TLS_DIR=/d", "ECHO_TLS_SECRET=web-tls", "ECHO_TLS_CLIENT_CERTIFICATE=Request",
 		"ECHO_TLS_MIN_VERSION=VersionTLS13", "ECHO_TLS_CIPHERS=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_128_CBC_SHA").tls
-	if s.Address != ":8443" || s.Folder != "/d" || s.Secret != "web-tls" || s.ClientCertificate != tlsserver.ClientCertificateRequest ||
+	if s.Address != ":8443" || s.Folder != "/d" || s.Secret != "web-tls" || s.ClientCertificate != transport.ClientCertificateRequest ||
 		s.MinVersion != tls.VersionTLS13 ||
 		!slices.Equal(s.Ciphers, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA}) {
 		t.Errorf("from the environment: %+v", s)
@@ -79,7 +78,7 @@ type secured struct {
 	*handler
 	server       *http.Server
 	address      string // host and port
-	certificates *tlsserver.Certificates
+	certificates *transport.Certificates
 	volume       *echotest.SecretVolume
 	authority    *echotest.Authority   // issues the server's certificates
 	log          echotest.LockedBuffer // the server's log, including rejections
@@ -99,16 +98,16 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	s := &secured{authority: echotest.NewAuthority(t, "authority")}
 	s.volume = echotest.NewSecretVolume(t, echotest.SecretKeys(s.authority.Issue(t, "first"), clientAuthority))
 	s.handler = handlerOf(t, append(environ, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+s.volume.Folder, "ECHO_TLS_SECRET=web-tls")...)
-	certificates, err := tlsserver.AwaitCertificates(t.Context(), s.tls, &s.metrics.tls, echotest.Quiet())
+	certificates, err := transport.AwaitCertificates(t.Context(), s.tls, &s.metrics.tls, echotest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := boundsOf(s.metrics)
-	b.Reporter = rejections.NewReporter(slog.New(slog.NewJSONHandler(&s.log, nil)), s.metrics.Rejected)
-	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, b.Reporter)
+	b.Reporter = transport.NewReporter(slog.New(slog.NewJSONHandler(&s.log, nil)), s.metrics.Rejected)
+	s.certificates, s.server = certificates, newServer(s.handler, transport.DefaultHeaderBytes, b.Reporter)
 	go func() {
-		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, b.Reporter),
-			connection.TLSConnectionCost, b))
+		_ = s.server.Serve(transport.NewBoundedListener(transport.NewTLSListener(inner, certificates, b.Reporter),
+			transport.TLSConnectionCost, b))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })
 	return s

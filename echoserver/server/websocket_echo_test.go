@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -151,7 +151,7 @@ func TestEchoHandshake_describesTLS(t *testing.T) {
 // TestEchoHandshake_acceptsLongHeader sends a header of nearly the maximum size with characters that need the longest escapes.
 func TestEchoHandshake_acceptsLongHeader(t *testing.T) {
 	h := handlerOf(t)
-	long := strings.Repeat("\xff", connection.DefaultHeaderBytes-1000)
+	long := strings.Repeat("\xff", transport.DefaultHeaderBytes-1000)
 	client, _ := handshake(t, echotest.Dial(t, serve(t, h).URL), "/-/ws", []string{"X-Echo-Handshake", "true", "X-Name", long})
 	echo := decodeHandshake(t, client.next(t))
 	if raw := echo.Request.Raw; len(raw) != 1 || string(raw[0].Base64) != long {
@@ -161,7 +161,7 @@ func TestEchoHandshake_acceptsLongHeader(t *testing.T) {
 	if got := client.next(t); got != "text hello" {
 		t.Errorf("then comes %q", got)
 	}
-	echotest.Until(t, "the echo is released", func() bool { return h.budget.Requests.Used.Load() < connection.DefaultHeaderBytes*3 })
+	echotest.Until(t, "the echo is released", func() bool { return h.budget.Requests.Used.Load() < transport.DefaultHeaderBytes*3 })
 }
 
 func TestEchoHandshake_rejectsInvalidRequests(t *testing.T) {
@@ -177,7 +177,7 @@ func TestEchoHandshake_rejectsInvalidRequests(t *testing.T) {
 		"twice":                    {"/-/ws?echo.handshake=true&echo.handshake=true", nil, 1 << 20, 400, "specified more than once"},
 		"an invalid header":        {"/-/ws", []string{"X-Echo-Handshake", "1"}, 1 << 20, 400, "X-Echo-Handshake: "},
 		"a malformed query":        {"/-/ws?echo.handshake=%zz", nil, 1 << 20, 400, "cannot be parsed"},
-		"no memory":                {"/-/ws?echo.handshake=true", nil, 1000, 503, connection.OverBudget},
+		"no memory":                {"/-/ws?echo.handshake=true", nil, 1000, 503, transport.OverBudget},
 		"a path without WebSocket": {"/?echo.handshake=true", nil, 1 << 20, 400, "handshake: applies only to a WebSocket"},
 	} {
 		h := handlerOf(t)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -153,7 +153,7 @@ func TestSession_closesWithoutMemory(t *testing.T) {
 				t.Errorf("with %d bytes: got %.200q", limit, got)
 			}
 			synctest.Wait()
-			if held := h.budget.Requests.Used.Load(); counted(h.metrics.rejected, connection.LimitMemory) != 1 || held != 0 {
+			if held := h.budget.Requests.Used.Load(); counted(h.metrics.rejected, transport.LimitMemory) != 1 || held != 0 {
 				t.Errorf("with %d bytes: the counts are %v, %d bytes are held", limit, h.metrics.rejected, held)
 			}
 		})

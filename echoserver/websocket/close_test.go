@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 func TestCloseFor(t *testing.T) {
@@ -17,7 +17,7 @@ func TestCloseFor(t *testing.T) {
 		limit string
 	}{
 		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, LimitMessage},
-		{errMessageMemory, websocket.StatusTryAgainLater, connection.LimitMemory},
+		{errMessageMemory, websocket.StatusTryAgainLater, transport.LimitMemory},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
 		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
 		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // the library has already responded

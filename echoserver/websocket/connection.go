@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // sessionConnection is the connection of a WebSocket. Its timers close the WebSocket if the client takes too long.
 type sessionConnection struct {
-	*connection.Connection
+	*transport.Connection
 	idle    *time.Timer // runs while no frame is in progress
 	stall   *time.Timer // restarts whenever part of a frame is received
 	message *time.Timer // runs from the first frame of a message to the last
@@ -31,7 +31,7 @@ type sessionConnection struct {
 
 // startTimers starts timers that call idle if no frame begins within IdleTimeout, and late if a message takes too long.
 func (c *sessionConnection) startTimers(idle, late func()) {
-	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
+	c.idle = time.AfterFunc(transport.IdleTimeout, idle)
 	c.stall = time.AfterFunc(exchange.StallTimeout, late)
 	c.message = time.AfterFunc(messageTimeout, late)
 	c.messageReceived()
@@ -56,7 +56,7 @@ func (c *sessionConnection) messageReceived() {
 // middle of a message, the timer for the message keeps running.
 func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
-	c.idle.Reset(connection.IdleTimeout)
+	c.idle.Reset(transport.IdleTimeout)
 }
 
 // partReceived must be called when part of a frame has been received.

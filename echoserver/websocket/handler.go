@@ -11,8 +11,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
@@ -50,7 +50,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for the WebSocket
 	defer h.Sessions.Done()
-	connection := &sessionConnection{Connection: connection.Of(r)}
+	connection := &sessionConnection{Connection: transport.ConnectionOf(r)}
 	socket, err := accept(e, r, subprotocol, connection)
 	if err != nil {
 		return // the library has already responded

@@ -8,8 +8,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
 // session echoes the messages of a WebSocket. One goroutine reads and writes. Timers, and the server when it stops, close the WebSocket
@@ -25,7 +25,7 @@ type session struct {
 func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {
-			s.close(websocket.StatusGoingAway, "nothing was received for "+connection.IdleTimeout.String())
+			s.close(websocket.StatusGoingAway, "nothing was received for "+transport.IdleTimeout.String())
 		},
 		func() { s.close(websocket.StatusPolicyViolation, "the message was not received in time") })
 	defer s.connection.stopTimers()
@@ -111,7 +111,7 @@ func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return websocket.StatusMessageTooBig, "", LimitMessage
 	case errors.Is(err, errMessageMemory):
-		return websocket.StatusTryAgainLater, err.Error(), connection.LimitMemory
+		return websocket.StatusTryAgainLater, err.Error(), transport.LimitMemory
 	case errors.Is(err, errNotUTF8):
 		return websocket.StatusInvalidFramePayloadData, err.Error(), ""
 	}

@@ -20,7 +20,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 // errNo is the error that a command returns for a negative result, such as an Echo that is not Ready.
@@ -52,7 +52,7 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	root.SetArgs(line[1:])
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetVersionTemplate(commandline.Version("kubectl-echo", version))
+	root.SetVersionTemplate(process.Version("kubectl-echo", version))
 	command, err := root.ExecuteContextC(context.Background())
 	switch {
 	case err == nil:
@@ -62,7 +62,7 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	case command == root: // this command runs nothing that can fail, so the command line is invalid
 		err = usage(root, err)
 	}
-	commandline.Report(stderr, "error", err)
+	process.ReportError(stderr, "error", err)
 	return 2
 }
 
@@ -79,7 +79,7 @@ func calledAs(program string) string {
 
 // usage returns the error for an invalid command line.
 func usage(c *cobra.Command, err error) error {
-	return &commandline.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
+	return &process.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
 
 // yes returns errNo if the result of a command is negative, and nil otherwise.

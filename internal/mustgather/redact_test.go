@@ -61,7 +61,7 @@ func TestNewRedactor_hasRuleForEveryKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
 		if decided[kind.Kind] == nil {
-			t.Errorf("nothing is written of a %s: add Kept to its row in internal/children/desired/table.go, or the kind to kept.yaml", kind.Kind)
+			t.Errorf("nothing is written of a %s: add Kept to its row in internal/objects/table.go, or the kind to kept.yaml", kind.Kind)
 		}
 	}
 }

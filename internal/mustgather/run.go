@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/echo-operator/echo-operator/internal/commandline"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 const usage = "gather [flags]"
@@ -44,9 +44,9 @@ func parse(version string, arguments []string, getenv func(string) string, out i
 	flags.StringVar(&o.metricsAccount, "metrics-account", "",
 		"a service account, as `NAMESPACE/NAME`, that may read the operator's metrics: "+
 			"must-gather requests a token that is valid for ten minutes. In a pod, it uses the pod's token; elsewhere, it reads no metrics without this flag")
-	err := commandline.Parse(flags, usage, version, arguments, out)
+	err := process.ParseFlags(flags, usage, version, arguments, out)
 	if err == nil && flags.NArg() > 0 {
-		err = &commandline.UsageError{Usage: usage, Err: fmt.Errorf("unknown argument %q", flags.Arg(0))}
+		err = &process.UsageError{Usage: usage, Err: fmt.Errorf("unknown argument %q", flags.Arg(0))}
 	}
 	return o, err
 }

@@ -18,8 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/echo-operator/echo-operator/internal/caches"
 )
 
 // leaseServer is a fake API server with one lease. Like a real API server, it rejects updates that are based on another version of the
@@ -149,7 +147,7 @@ func TestStart_releasesLeaseAfterOrderlyEnd(t *testing.T) {
 		if !c.manager.lost {
 			stop()
 		}
-		o := Operator{Manager: c.manager, synced: make(caches.Synced), lock: lock,
+		o := Operator{Manager: c.manager, synced: make(Synced), lock: lock,
 			supervisor: (&scenario{filled: always}).supervisor(time.Now())}
 		close(o.synced)
 		if err := o.Start(ctx); !errors.Is(err, c.manager.ends) || (s.holder() == "") != c.released {

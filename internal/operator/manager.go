@@ -31,15 +31,10 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/controllers/check"
-	"github.com/echo-operator/echo-operator/controllers/companion"
-	"github.com/echo-operator/echo-operator/controllers/echo"
-	"github.com/echo-operator/echo-operator/controllers/podmonitor"
-	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/monitoring"
+
+	"github.com/echo-operator/echo-operator/internal/echoesapi"
 	"github.com/echo-operator/echo-operator/internal/openshift"
-	"github.com/echo-operator/echo-operator/internal/statusapi"
-	"github.com/echo-operator/echo-operator/internal/tracing"
+	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
 
 const (
@@ -55,17 +50,17 @@ const (
 // Operator is an operator that is ready to start: its manager, and the reconcilers that the manager runs.
 type Operator struct {
 	manager.Manager
-	Echoes     *echo.Reconciler
-	Companions *companion.Reconciler
+	Echoes     *controllers.EchoReconciler
+	Companions *controllers.CompanionReconciler
 	// Memories holds functions that each clear one memory of a reconciler. No decision depends on a memory, as the tests in
 	// tests/reliability show.
 	Memories []func()
 
 	supervisor supervisor
-	synced     caches.Synced
+	synced     Synced
 	offered    offered
 	lock       resourcelock.Interface // nil if leader election is disabled
-	traces     *tracing.Tracer        // nil if traces are disabled
+	traces     *telemetry.Tracer      // nil if traces are disabled
 }
 
 // New assembles the operator. Complete must have been called on the options. Canceling the context stops only the discovery of the
@@ -75,7 +70,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err != nil {
 		return nil, err
 	}
-	measured := monitoring.New(time.Now)
+	measured := telemetry.NewMetrics(time.Now)
 	operator := &Operator{supervisor: supervisor{
 		namespaces: options.Namespaces, missing: options.missing, tlsChanged: make(chan struct{}), log: ctrl.Log}}
 	cluster = rest.CopyConfig(cluster)
@@ -125,7 +120,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 		return fmt.Errorf("setting up: %w", err)
 	}
 	o.supervisor.apis.Elected = o.Elected()
-	o.synced = make(caches.Synced)
+	o.synced = make(Synced)
 	return o.Add(o.synced)
 }
 
@@ -168,7 +163,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, types.AddToScheme(scheme)
 }
 
-func (o *Operator) addReconcilers(options Options, measured *monitoring.Metrics) error {
+func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) error {
 	common := controllers.Dependencies{
 		Client:   o.GetClient(),
 		Live:     o.GetAPIReader(),
@@ -181,31 +176,31 @@ func (o *Operator) addReconcilers(options Options, measured *monitoring.Metrics)
 		Traces:   o.traces,
 		Now:      time.Now,
 	}
-	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
+	labeled, err := newLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
 	}
-	o.Echoes = &echo.Reconciler{Dependencies: common, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
+	o.Echoes = &controllers.EchoReconciler{Dependencies: common, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	checks := &check.Reconciler{Dependencies: common}
+	checks := &controllers.CheckReconciler{Dependencies: common}
 	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	o.Companions = &companion.Reconciler{Dependencies: common, Labeled: labeled}
+	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labeled: labeled}
 	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.Drop})
 	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.offered.podMonitors() {
 		return err
 	}
-	monitors := &podmonitor.Reconciler{Dependencies: common, Cached: o.GetCache()}
+	monitors := &controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}
 	o.Memories = append(o.Memories, monitors.Memories()...)
 	return monitors.SetupWithManager(o.Manager)
 }
 
 // addStatusAPI serves the status API on the metrics endpoint.
 func addStatusAPI(mgr manager.Manager, options Options) error {
-	api := &statusapi.Server{
+	api := &echoesapi.Server{
 		Cached:     mgr.GetClient(),
 		Live:       mgr.GetAPIReader(),
 		Elected:    mgr.Elected(),
@@ -230,7 +225,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   caches.Options(options.Namespaces, o.offered.watched(), o.supervisor.apis.Miss),
+		Cache:                   cacheOptions(options.Namespaces, o.offered.watched(), o.supervisor.apis.Miss),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls, count),
@@ -248,7 +243,7 @@ func metricsOptions(options Options, profile openshift.TLSProfile, count transpo
 	return metricsserver.Options{
 		BindAddress:    options.MetricsAddress,
 		SecureServing:  true,
-		FilterProvider: statusapi.AccessFilter(count),
+		FilterProvider: echoesapi.AccessFilter(count),
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
 			c.NextProtos = []string{"http/1.1"}
@@ -261,7 +256,7 @@ func metricsOptions(options Options, profile openshift.TLSProfile, count transpo
 // addProbes adds the liveness and readiness checks. Each namespace that the operator does not watch because rights are missing has a check
 // that always fails. This check only informs people: the Deployment's readiness probe requests only the check of the caches.
 func (o *Operator) addProbes() error {
-	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
+	received, err := NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 func TestNewScheme_containsEveryUsedKind(t *testing.T) {
@@ -31,7 +31,7 @@ func TestNewScheme_containsEveryUsedKind(t *testing.T) {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	all := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{},
 		&coordinationv1.Lease{}}
-	for _, kind := range desired.Table() {
+	for _, kind := range objects.Table() {
 		all = append(all, kind.NewObject())
 	}
 	for _, object := range all {

@@ -15,14 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
-	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
-	"github.com/echo-operator/echo-operator/internal/discovery"
-	"github.com/echo-operator/echo-operator/internal/monitoring"
+	"github.com/echo-operator/echo-operator/controllers"
+
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/openshift"
+	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
 
 // discoverTimeout limits the discovery of the cluster's APIs at startup.
@@ -31,7 +29,7 @@ const discoverTimeout = 30 * time.Second
 // offered holds the optional APIs and the TLS profile that the cluster offered when the operator started. The operator sets up caches and
 // watches for these APIs only once.
 type offered struct {
-	apis discovery.Offer
+	apis Offer
 	tls  openshift.TLSProfile
 }
 
@@ -42,7 +40,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	defer cancel()
 	quick := rest.CopyConfig(config)
 	quick.Timeout = startCheckTimeout
-	cluster, err := discovery.NewCluster(quick)
+	cluster, err := newDiscoverer(quick)
 	if err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 		ctrl.Log.Info("The cluster does not serve some APIs at the moment. The operator starts without them.", "cause", err.Error())
 	}
 	for kind, finding := range o.offered.apis {
-		if finding.Access == discovery.Forbidden {
+		if finding.access == Forbidden {
 			ctrl.Log.Info("The operator is not permitted to use a kind. It restarts when the permission is granted and an Echo requires the kind.",
 				"kind", kind.Kind, "cause", finding.Cause)
 		}
@@ -84,60 +82,60 @@ func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second,
 
 // optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which the operator lists
 // objects of these kinds. An empty name stands for all namespaces.
-func optionalKinds(options Options) []discovery.Kind {
+func optionalKinds(options Options) []optionalKind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = all
 	}
-	gateways, monitors, console := routing.GatewayGroupVersion(), desired.MonitoringGroupVersion(), openshift.ConsoleAPI()
-	kinds := []discovery.Kind{
-		{GroupVersionKind: gateways.WithKind(routing.GatewayKind), In: all},
+	gateways, monitors, console := objects.GatewayGroupVersion(), objects.MonitoringGroupVersion(), openshift.ConsoleAPI()
+	kinds := []optionalKind{
+		{GroupVersionKind: gateways.WithKind(objects.GatewayKind), In: all},
 		{GroupVersionKind: monitors.WithKind("ServiceMonitor")},
 		{GroupVersionKind: monitors.WithKind("PrometheusRule")},
 		{GroupVersionKind: openshift.RouteKind()},
 	}
-	for _, kind := range desired.Table() {
+	for _, kind := range objects.Table() {
 		if kind.Optional {
-			kinds = append(kinds, discovery.Kind{GroupVersionKind: kind.GroupVersionKind, In: namespaces})
+			kinds = append(kinds, optionalKind{GroupVersionKind: kind.GroupVersionKind, In: namespaces})
 		}
 	}
 	if options.CSV != "" {
-		kinds = append(kinds, discovery.Kind{GroupVersionKind: console.WithKind("ConsoleYAMLSample")},
-			discovery.Kind{GroupVersionKind: console.WithKind("ConsoleQuickStart")})
+		kinds = append(kinds, optionalKind{GroupVersionKind: console.WithKind("ConsoleYAMLSample")},
+			optionalKind{GroupVersionKind: console.WithKind("ConsoleQuickStart")})
 	}
 	return kinds
 }
 
-func (f offered) gatewayAPI() gatewayapi.API {
-	api := routing.GatewayGroupVersion()
-	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
-		Unknown: f.apis[api.WithKind(routing.GatewayKind)].Access == discovery.Unknown}
+func (f offered) gatewayAPI() controllers.GatewayAPI {
+	api := objects.GatewayGroupVersion()
+	return controllers.GatewayAPI{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
+		Unknown: f.apis[api.WithKind(objects.GatewayKind)].access == Unknown}
 }
 
 func (f offered) podMonitors() bool {
-	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
+	return f.apis.Usable(objects.MonitoringGroupVersion())["PodMonitor"]
 }
 
 // routes reports whether the cluster serves Routes, or may serve them. A cluster that does not report whether it serves Routes is an
 // OpenShift cluster whose Route server is down. In such a cluster, an Ingress would lose its Route if the operator changed the Ingress as
 // it does in other clusters.
-func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
+func (f offered) routes() bool { return f.apis[openshift.RouteKind()].access != NotServed }
 
 // tlsOfEchoes returns the TLS profile that the cluster requires for HTTPS in the echo servers.
-func (f offered) tlsOfEchoes() children.TLSProfile {
+func (f offered) tlsOfEchoes() objects.TLSProfile {
 	minVersion, ciphers := f.tls.Names()
-	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
+	return objects.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
 }
 
 // watched returns the optional kinds that the caches hold.
-func (f offered) watched() caches.Watched {
-	return caches.Watched{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
+func (f offered) watched() watchedKinds {
+	return watchedKinds{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
 }
 
 // watchAPIs returns a watch that asks the cluster about the APIs that Echoes require.
-func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, period time.Duration) *discovery.Watch {
-	return &discovery.Watch{
+func (o *Operator) watchAPIs(cluster *discoverer, kinds []optionalKind, period time.Duration) *Watch {
+	return &Watch{
 		Period:   cmp.Or(period, time.Minute),
 		Began:    time.Now(),
 		Start:    o.offered.apis,
@@ -149,20 +147,20 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 
 // requiredAPIs returns a function that reports whether Echoes require a kind. If the caches are not filled yet, the returned function
 // always returns false.
-func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
+func (o *Operator) requiredAPIs(ctx context.Context) func(optionalKind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
-		return func(discovery.Kind) bool { return false }
+		return func(optionalKind) bool { return false }
 	}
 	used := func(by func(*v1.Echo) bool) bool {
 		return slices.ContainsFunc(list.Items, func(echo v1.Echo) bool { return by(&echo) })
 	}
-	gateways, monitors := used(children.HasGateway), used(desired.HasMonitoring)
+	gateways, monitors := used(objects.HasGateway), used(objects.HasMonitoring)
 	// A cluster that did not serve Routes when the operator started does not serve them later.
-	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown
-	routes := routesUnknown && used(children.HasIngress)
-	return func(kind discovery.Kind) bool {
-		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind() ||
+	routesUnknown := o.offered.apis[openshift.RouteKind()].access == Unknown
+	routes := routesUnknown && used(objects.HasIngress)
+	return func(kind optionalKind) bool {
+		return gateways && kind.GroupVersion() == objects.GatewayGroupVersion() || monitors && kind.Kind == objects.NewPodMonitor().GetKind() ||
 			routes && kind.GroupVersionKind == openshift.RouteKind()
 	}
 }
@@ -177,11 +175,11 @@ func (o *Operator) addAdditions(options Options) error {
 			return err
 		}
 	}
-	return o.Add(&discovery.Additions{
+	return o.Add(&additions{
 		What:    "its ServiceMonitor and its PrometheusRule",
-		Served:  o.offered.apis.Usable(desired.MonitoringGroupVersion()),
-		Objects: func() ([]*unstructured.Unstructured, error) { return monitoring.Objects(namespace) },
-		Owner:   discovery.OwnerInNamespace(o.GetAPIReader(), namespace),
+		Served:  o.offered.apis.Usable(objects.MonitoringGroupVersion()),
+		Objects: func() ([]*unstructured.Unstructured, error) { return telemetry.Objects(namespace) },
+		Owner:   ownerInNamespace(o.GetAPIReader(), namespace),
 		Manager: eventReporter,
 		Writer:  o.GetClient(),
 		Log:     o.GetLogger().WithName("monitoring"),
@@ -190,13 +188,13 @@ func (o *Operator) addAdditions(options Options) error {
 
 // addConsole adds the objects that the OpenShift console shows for Echoes, if OLM installed the operator.
 func (o *Operator) addConsole(csv, namespace string) error {
-	return o.Add(&discovery.Additions{
+	return o.Add(&additions{
 		What:   "samples of Echoes to the console",
 		Served: o.offered.apis.Usable(openshift.ConsoleAPI()),
 		Objects: func() ([]*unstructured.Unstructured, error) {
-			return openshift.ConsoleObjects(o.offered.gatewayAPI().Served[routing.HTTPRouteKind])
+			return openshift.ConsoleObjects(o.offered.gatewayAPI().Served[objects.HTTPRouteKind])
 		},
-		Owner:   discovery.OwnerByOLM(o.GetAPIReader(), csv, namespace),
+		Owner:   ownerByOLM(o.GetAPIReader(), csv, namespace),
 		Manager: "echo-operator." + namespace,
 		Writer:  o.GetClient(),
 		Log:     o.GetLogger().WithName("console"),

@@ -17,8 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 const (
@@ -55,8 +54,8 @@ type Options struct {
 	Namespaces []string
 	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty if OLM did not install it.
 	CSV    string
-	Images children.Images
-	Policy policy.Policy
+	Images objects.Images
+	Policy objects.Policy
 	Log    zap.Options
 	// DiscoveryPeriod is the time between two queries for APIs that Echoes require. It defaults to a minute.
 	DiscoveryPeriod time.Duration
@@ -141,7 +140,7 @@ func (o *Options) Complete() error {
 	if o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas); err != nil {
 		return err
 	}
-	if o.Policy.PodSecurity, err = policy.NewPodSecurity(o.podSecurity); err != nil {
+	if o.Policy.PodSecurity, err = objects.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
 	return cmp.Or(o.checkAddresses(), o.checkLease(), o.completeLogLevel())

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/memory"
-	"github.com/echo-operator/echo-operator/internal/tracing"
+	"github.com/echo-operator/echo-operator/internal/process"
+	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
 
 // Run runs the operator until ctx is done, and then returns nil. Complete must have been called on the options.
 func Run(ctx context.Context, options Options) error {
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
-	go memory.ReturnAtRest(ctx)
+	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
+	go process.ReturnMemoryAtRest(ctx)
 	log := zap.New(zap.UseFlagOptions(&options.Log))
 	ctrl.SetLogger(log)
 	cluster, err := FindCluster(ctx, options.Version, v1.GroupVersion)
@@ -49,7 +49,7 @@ func Run(ctx context.Context, options Options) error {
 func (o *Operator) trace(cluster *rest.Config, options Options) (err error) {
 	if options.Traces {
 		cluster.Wrap(traceRequests)
-		o.traces, err = tracing.New(options.Version, ctrl.Log.WithName("traces"))
+		o.traces, err = telemetry.NewTracer(options.Version, ctrl.Log.WithName("traces"))
 	}
 	return err
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-
-	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
 const (
@@ -26,9 +24,9 @@ type supervisor struct {
 	namespaces []string      // the namespaces to watch, or empty for all namespaces
 	missing    missingRights // the rights that were missing at the start
 	ask        askRights
-	pending    func() []string  // returns the caches that have not received all objects yet
-	apis       *discovery.Watch // asks the cluster about the optional APIs
-	tlsChanged chan struct{}    // closed when the TLS profile of the cluster changes
+	pending    func() []string // returns the caches that have not received all objects yet
+	apis       *Watch          // asks the cluster about the optional APIs
+	tlsChanged chan struct{}   // closed when the TLS profile of the cluster changes
 	log        logr.Logger
 }
 

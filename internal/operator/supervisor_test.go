@@ -11,9 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
 // scenario is the state of the cluster and the caches that a supervisor finds. Its functions receive the time since the start.
@@ -46,12 +43,12 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 }
 
 // unrequired returns a watch that does not ask about any API.
-func unrequired(began time.Time) *discovery.Watch {
-	return &discovery.Watch{
+func unrequired(began time.Time) *Watch {
+	return &Watch{
 		Period:   time.Minute,
 		Began:    began,
-		Ask:      func(context.Context, []discovery.Kind) (discovery.Offer, error) { return nil, nil },
-		Required: func(context.Context) func(discovery.Kind) bool { return func(discovery.Kind) bool { return false } },
+		Ask:      func(context.Context, []optionalKind) (Offer, error) { return nil, nil },
+		Required: func(context.Context) func(optionalKind) bool { return func(optionalKind) bool { return false } },
 	}
 }
 
@@ -120,7 +117,7 @@ func TestSupervisor(t *testing.T) {
 // waitingManager is a manager whose caches are filled after 3 s. It records the time when its context was canceled.
 type waitingManager struct {
 	manager.Manager
-	synced caches.Synced
+	synced Synced
 	ended  chan time.Time
 }
 
@@ -137,7 +134,7 @@ func TestStart_stopsWithoutWaitingForCaches(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
-		m, began := waitingManager{synced: make(caches.Synced), ended: make(chan time.Time, 1)}, time.Now()
+		m, began := waitingManager{synced: make(Synced), ended: make(chan time.Time, 1)}, time.Now()
 		operator := Operator{Manager: m, supervisor: s.supervisor(began), synced: m.synced}
 		g.Expect(operator.Start(ctx)).To(Succeed())
 		g.Expect(time.Since(began)).To(Equal(time.Second))
@@ -157,7 +154,7 @@ func TestStart_returnsErrorOfManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(caches.Synced)}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(Synced)}
 		close(operator.synced)
 		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
 		g.Expect(s.asked).To(HaveExactElements("b"))

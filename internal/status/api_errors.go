@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // Failure describes the error from a reconcile, and how the operator handles the error. By default, the reconcile is retried with
@@ -53,17 +52,17 @@ func Classify(err error) *Failure {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, new(*children.InvalidSpecError)):
+	case errors.As(err, new(*objects.InvalidSpecError)):
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}
-	case errors.As(err, new(*children.NameConflictError)):
+	case errors.As(err, new(*objects.NameConflictError)):
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
-	case remedy.IsDenied(err):
+	case IsDenied(err):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	case apierrors.IsInvalid(err): // retried, because the validity of an object also depends on other objects and on the API server's version
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
-	case remedy.IsQuotaExceeded(err):
+	case IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	case apierrors.IsForbidden(err):
 		return forbidden(err)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -27,11 +27,11 @@ func TestClassify(t *testing.T) {
 		want *Failure
 	}{
 		"no error":       {},
-		"over the limit": {&children.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"over the limit": {&objects.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
 		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
 		"denied": {coded(400, `admission webhook "w.example.org" denied the request: no`),
 			&Failure{Reason: v1.ReasonForbidden, Transient: true}},
-		"name taken": {&children.NameConflictError{Kind: "Service", Name: "x"},
+		"name taken": {&objects.NameConflictError{Kind: "Service", Name: "x"},
 			&Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
 		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
 		"namespace terminating": {terminating, &Failure{NoRetry: true}},

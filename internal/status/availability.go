@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
@@ -81,7 +81,7 @@ func (a availability) rollout() string {
 	case a.progressing:
 		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
 	case a.isStuck():
-		return fmt.Sprintf("There has been no progress for %.0f minutes.", desired.ProgressDeadline.Minutes())
+		return fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
 	default:
 		return "No change is being rolled out."
 	}
@@ -208,7 +208,7 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 		return deadlineExceeded(d)
 	}
 	since := missingSince(status, d)
-	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
+	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= objects.ProgressDeadline
 }
 
 // staysOverdue reports whether the previous status shows that the deadline was exceeded. The previous status is required, because
@@ -225,7 +225,7 @@ func untilOverdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) ti
 	if since.IsZero() || staysOverdue(status) {
 		return 0
 	}
-	return max(desired.ProgressDeadline-now.Sub(since), 0)
+	return max(objects.ProgressDeadline-now.Sub(since), 0)
 }
 
 // missingSince returns the time at which pods last went missing or a rollout last began or ended, whichever is later. The time is zero if

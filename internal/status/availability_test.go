@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -20,7 +20,7 @@ func TestUntilOverdue(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	status := func(ready, degraded metav1.ConditionStatus, why v1.Reason) *v1.EchoStatus {
 		s := &v1.EchoStatus{}
-		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: why},
+		record(s, outcome{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: why},
 			1, now.Add(-time.Minute))
 		return s
 	}
@@ -32,13 +32,13 @@ func TestUntilOverdue(t *testing.T) {
 		d      *appsv1.Deployment
 		want   time.Duration
 	}{
-		"changed":   {rolledOut, nil, desired.ProgressDeadline - 30*time.Second},
+		"changed":   {rolledOut, nil, objects.ProgressDeadline - 30*time.Second},
 		"ready":     {status(yes, no, other), nil, 0},
-		"missing":   {status(no, no, other), nil, desired.ProgressDeadline - time.Minute},
-		"lost":      {status(no, no, other), availableSince(noPod, now.Add(-time.Second)), desired.ProgressDeadline - time.Second},
-		"available": {status(no, no, other), availableSince(yesPod, now), desired.ProgressDeadline - time.Minute},
+		"missing":   {status(no, no, other), nil, objects.ProgressDeadline - time.Minute},
+		"lost":      {status(no, no, other), availableSince(noPod, now.Add(-time.Second)), objects.ProgressDeadline - time.Second},
+		"available": {status(no, no, other), availableSince(yesPod, now), objects.ProgressDeadline - time.Minute},
 		"overdue":   {status(no, yes, v1.ReasonProgressDeadlineExceeded), nil, 0},
-		"refused":   {status(no, yes, v1.ReasonPodsRejected), nil, desired.ProgressDeadline - time.Minute},
+		"refused":   {status(no, yes, v1.ReasonPodsRejected), nil, objects.ProgressDeadline - time.Minute},
 		"unknown":   {&v1.EchoStatus{}, nil, 0},
 	} {
 		NewWithT(t).Expect(untilOverdue(c.status, c.d, now)).To(Equal(c.want), name)
@@ -62,13 +62,13 @@ func availableSince(value corev1.ConditionStatus, since time.Time) *appsv1.Deplo
 // missing.
 func TestEvaluate_overdueAfterRejection(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	const rejected = 2 * desired.ProgressDeadline
+	const rejected = 2 * objects.ProgressDeadline
 	for name, c := range map[string]struct {
 		lost, reverted time.Duration // after the start
 		degraded       metav1.ConditionStatus
 		next           time.Duration
 	}{
-		"a pod was just lost":  {rejected - time.Second, rejected, no, desired.ProgressDeadline - time.Second},
+		"a pod was just lost":  {rejected - time.Second, rejected, no, objects.ProgressDeadline - time.Second},
 		"a pod was lost early": {time.Second, rejected, yes, 0},
 	} {
 		g := NewWithT(t)
@@ -78,14 +78,14 @@ func TestEvaluate_overdueAfterRejection(t *testing.T) {
 			echo.Status = report.Status
 			return report.Next
 		}
-		invalid := Classify(&children.InvalidSpecError{Message: "too many"})
+		invalid := Classify(&objects.InvalidSpecError{Message: "too many"})
 		step(corev1.ConditionTrue, 0, nil, 0)
 		step(corev1.ConditionTrue, 0, invalid, 0)
 		step(corev1.ConditionFalse, c.lost, invalid, c.lost)
 		g.Expect(step(corev1.ConditionFalse, c.lost, nil, c.reverted)).To(Equal(c.next), name)
 		degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
 		g.Expect(degraded.Status).To(Equal(c.degraded), "%s: %s", name, degraded.Message)
-		step(corev1.ConditionFalse, c.lost, nil, c.lost+desired.ProgressDeadline)
+		step(corev1.ConditionFalse, c.lost, nil, c.lost+objects.ProgressDeadline)
 		g.Expect(meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionDegraded)).To(BeTrue(), name)
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status/message"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An old eviction does not explain missing
@@ -90,7 +89,7 @@ func creationCause(d *appsv1.Deployment) cause {
 		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
 			continue
 		}
-		if problem := remedy.Quota(c.Message, ""); problem != (message.Problem{}) {
+		if problem := quotaRemedy(c.Message, ""); problem != (message.Problem{}) {
 			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: problem}
 		}
 		if account := missingServiceAccount(c.Message); account != "" {
@@ -101,7 +100,7 @@ func creationCause(d *appsv1.Deployment) cause {
 			words = why
 		}
 		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(words),
-			problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: remedy.Creation(words)}}
+			problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: creationRemedy(words)}}
 	}
 	return cause{}
 }

@@ -11,9 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
@@ -44,7 +43,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 
 // next returns the time until the next reconcile of an Echo if no event arrives, or zero if only an event can change the Echo's status.
 // During a failure, the progress deadline is ignored, because the status reports only the failure.
-func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
+func next(echo *v1.Echo, status *v1.EchoStatus, v outcome, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := Earliest(untilNextLook(echo, seen, failure), seen.CorrectedAfter)
 	switch {
 	case failure.IsRefused():
@@ -80,7 +79,7 @@ func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now tim
 }
 
 // record writes a verdict to a status. A condition keeps its transition time while its status stays the same.
-func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
+func record(status *v1.EchoStatus, v outcome, generation int64, now time.Time) {
 	status.Phase, status.Message = v.phase, v.shortMessage()
 	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, text string) {
 		SetCondition(status, metav1.Condition{
@@ -117,15 +116,15 @@ func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
-	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
+	status.Selector = labels.SelectorFromSet(objects.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
 	if seen.Service != nil { // the Service works regardless of other failures
-		status.URL = cmp.Or(routing.LiveURL(echo, seen.Service), status.URL)
+		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
 	}
 	if failure == nil && !echo.Spec.Paused {
-		status.URL = routing.URL(echo)
+		status.URL = objects.URL(echo)
 		if seen.Service != nil && !seen.GatewaysUnknown {
-			status.ExternalURL = routing.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
+			status.ExternalURL = objects.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
 		}
 	}
 	if seen.Nodes != nil {
@@ -159,7 +158,7 @@ func measureDeployment(status *v1.EchoStatus, seen Observation) {
 	status.UpdatedReplicas = d.Status.UpdatedReplicas
 	status.Image = ""
 	for _, container := range d.Spec.Template.Spec.Containers {
-		if container.Name == echopod.ContainerName {
+		if container.Name == objects.ContainerName {
 			status.Image = container.Image
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -53,7 +53,7 @@ type statusWant struct {
 type statusCase struct {
 	zero   bool
 	paused bool
-	was    *verdict
+	was    *outcome
 	ago    time.Duration // the time since the last status
 	seen   *appsv1.Deployment
 	pod    string // the status of the Echo's pod
@@ -63,15 +63,15 @@ type statusCase struct {
 
 const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
 
-func was(ready, progressing, degraded metav1.ConditionStatus) *verdict {
-	return &verdict{ready: ready, progressing: progressing, degraded: degraded, readyReason: other, progressingReason: other,
+func was(ready, progressing, degraded metav1.ConditionStatus) *outcome {
+	return &outcome{ready: ready, progressing: progressing, degraded: degraded, readyReason: other, progressingReason: other,
 		degradedReason: v1.ReasonProgressDeadlineExceeded}
 }
 
-func wasReady() *verdict   { return was(yes, no, no) }
-func wasRolling() *verdict { return was(no, yes, no) }
-func wasMissing() *verdict { return was(no, no, no) }
-func wasOverdue() *verdict { return was(no, no, yes) }
+func wasReady() *outcome   { return was(yes, no, no) }
+func wasRolling() *outcome { return was(no, yes, no) }
+func wasMissing() *outcome { return was(no, no, no) }
+func wasOverdue() *outcome { return was(no, no, yes) }
 
 func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
 func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
@@ -119,13 +119,13 @@ func podCases() map[string]statusCase {
 			want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
 		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long": {was: wasRolling(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1),
+		"scaling up for too long": {was: wasRolling(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1),
 			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"a pod lost": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
 			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for a while": {was: wasMissing(), ago: desired.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1),
+		"a pod missing for a while": {was: wasMissing(), ago: objects.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1),
 			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long": {was: wasMissing(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1),
+		"a pod missing for too long": {was: wasMissing(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1),
 			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"still missing": {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1),
 			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
@@ -150,9 +150,9 @@ func leftAloneCases() map[string]statusCase {
 		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
 			want: statusWant{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
 		"paused from the beginning": {paused: true, want: statusWant{no, no, no, v1.ReasonPaused, v1.PhasePending}},
-		"over the limit": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &children.InvalidSpecError{Message: "too many"},
+		"over the limit": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &objects.InvalidSpecError{Message: "too many"},
 			want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
-		"name taken": {err: &children.NameConflictError{Kind: "Service", Name: "x"},
+		"name taken": {err: &objects.NameConflictError{Kind: "Service", Name: "x"},
 			want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
 		"write refused": {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"),
 			want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
@@ -210,7 +210,7 @@ func TestEvaluate_countsPods(t *testing.T) {
 }
 
 func TestEvaluate_pollsUnwatchedObjects(t *testing.T) {
-	overLimit := Classify(&children.InvalidSpecError{Message: "too many"})
+	overLimit := Classify(&objects.InvalidSpecError{Message: "too many"})
 	for _, c := range []struct {
 		paused, unwatched bool
 		failure           *Failure
@@ -218,7 +218,7 @@ func TestEvaluate_pollsUnwatchedObjects(t *testing.T) {
 		want              time.Duration
 	}{
 		{true, true, nil, []int32{2, 2, 2}, LookPeriod}, {true, true, nil, []int32{2, 2, 1}, LookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
-		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, desired.ProgressDeadline},
+		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, objects.ProgressDeadline},
 		{false, true, overLimit, []int32{2, 2, 2}, LookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })
@@ -235,7 +235,7 @@ func TestEvaluate_resetsCountsWithoutDeployment(t *testing.T) {
 		e.Spec.Paused = true
 		e.Status = v1.EchoStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, Image: "i"}
 	})
-	for name, failure := range map[string]*Failure{"no failure": nil, "a name that is taken": Classify(&children.NameConflictError{})} {
+	for name, failure := range map[string]*Failure{"no failure": nil, "a name that is taken": Classify(&objects.NameConflictError{})} {
 		got := Evaluate(echo, Observation{NoDeployment: true}, failure, time.Now()).Status
 		g.Expect(got.Replicas+got.UpdatedReplicas+got.ReadyReplicas).To(BeZero(), name)
 		g.Expect(got.Image).To(BeEmpty(), name)

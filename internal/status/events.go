@@ -16,7 +16,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status/message"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // maxNote is the maximum length, in bytes, of an event's note: see k8s.io/kubernetes/pkg/apis/core/validation.
@@ -46,7 +45,7 @@ type Transition struct {
 func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
 // transitions returns the transitions between two statuses of an Echo, given the verdict v for the second status.
-func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
+func transitions(before, after *v1.EchoStatus, v outcome, seen Observation) []Transition {
 	var ready []Transition
 	if v.isNews(before.Conditions) {
 		ready = []Transition{{Reason: v.event, Action: actionReconcile, Note: cmp.Or(v.eventNote, v.message())}}
@@ -57,7 +56,7 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 
 // routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
 // have stopped using the routes as specified, or that they use them again.
-func routeTransition(was *metav1.Condition, v verdict) []Transition {
+func routeTransition(was *metav1.Condition, v outcome) []Transition {
 	before := isDegradedByRoutes(was)
 	switch {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
@@ -107,7 +106,7 @@ func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition
 // being ready, or is not ready for a new reason that requires action or is final. An event is also due if the same reason later makes the
 // Echo degraded, because the first event may have reported a temporary failure, such as a timeout while reading a Secret that turns out
 // not to exist.
-func (v verdict) isNews(before []metav1.Condition) bool {
+func (v outcome) isNews(before []metav1.Condition) bool {
 	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
 	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
 		return true
@@ -153,7 +152,7 @@ func EchoNotFound(echo string) Transition {
 
 // CompanionNotCreated returns the transition for a pod whose companion cannot be created.
 func CompanionNotCreated(err error) Transition {
-	problem := remedy.Of(err)
+	problem := Remedy(err)
 	if account := missingServiceAccount(err.Error()); account != "" {
 		problem.Advice = adviceOnServiceAccount
 	}
@@ -162,7 +161,7 @@ func CompanionNotCreated(err error) Transition {
 
 // NotMonitored returns the transition for an Echo whose PodMonitor cannot be applied.
 func NotMonitored(err error) Transition {
-	return Transition{Reason: v1.EventNotMonitored, Action: actionReconcile, Note: remedy.Of(err).String()}
+	return Transition{Reason: v1.EventNotMonitored, Action: actionReconcile, Note: Remedy(err).String()}
 }
 
 // plural returns a number and its unit, such as "1 pod" or "2 pods".

@@ -16,19 +16,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 func TestTransitions(t *testing.T) {
 	// status returns the verdict on a reconcile. A nil verdict means that there was no earlier reconcile.
-	status := func(ready metav1.ConditionStatus, reason v1.Reason, event v1.Reason) *verdict {
-		return &verdict{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
+	status := func(ready metav1.ConditionStatus, reason v1.Reason, event v1.Reason) *outcome {
+		return &outcome{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
 			event: event, final: reason == v1.ReasonDeleting}
 	}
 	well, rolling := status(yes, v1.ReasonAllPodsReady, v1.EventReady), status(no, v1.ReasonRollingOut, v1.EventRolloutStarted)
-	down := func(reason v1.Reason) *verdict { return status(no, reason, v1.EventNotReady) }
-	lasting := func(reason v1.Reason) *verdict {
+	down := func(reason v1.Reason) *outcome { return status(no, reason, v1.EventNotReady) }
+	lasting := func(reason v1.Reason) *outcome {
 		v := down(reason)
 		v.degraded, v.degradedReason = yes, reason
 		return v
@@ -37,10 +37,10 @@ func TestTransitions(t *testing.T) {
 	unrouted.degraded, unrouted.degradedReason = yes, v1.ReasonRouteNotAccepted
 	overdue := down(v1.ReasonPodsCrashing)
 	overdue.degraded, overdue.degradedReason = yes, v1.ReasonProgressDeadlineExceeded
-	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
+	refused := func(reason v1.Reason) *outcome { return status(no, reason, reason) }
 	zero, deleting := status(yes, v1.ReasonScaledToZero, v1.EventReady), status(no, v1.ReasonDeleting, v1.EventDeleteRequested)
 	for name, c := range map[string]struct {
-		before, after *verdict
+		before, after *outcome
 		want          []string
 	}{
 		"nothing":                  {well, well, nil},
@@ -114,7 +114,7 @@ func TestCompanionNotCreated_advisesOnServiceAccount(t *testing.T) {
 		`error looking up service account ns/mesh: serviceaccount "mesh" not found`:       adviceOnServiceAccount,
 		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask a cluster administrator.",
 	} {
-		err := &children.RequestError{Action: children.Applying, Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
+		err := &objects.RequestError{Action: objects.Applying, Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
 			Err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c", errors.New(words))}
 		want := message.Problem{Text: "The API server forbids the Pod c", Quote: `pods "c" is forbidden: ` + words, Advice: advice}
 		NewWithT(t).Expect(CompanionNotCreated(err).Note).To(Equal(want.String()))

@@ -21,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -100,9 +100,9 @@ func (g generator) observation() Observation {
 // failure returns the error of a reconcile, which is usually nil.
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
-	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: "Too many", Quote: g.text()},
-		&children.RequestError{Action: children.Applying, Kind: "Ingress", Err: errors.New(g.text())},
-		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
+	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &objects.InvalidSpecError{Message: "Too many", Quote: g.text()},
+		&objects.RequestError{Action: objects.Applying, Kind: "Ingress", Err: errors.New(g.text())},
+		&objects.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 
 // reconcile reconciles an Echo once more, some time after the last reconcile.
@@ -121,7 +121,7 @@ func TestEvaluate_writesValidStatus(t *testing.T) {
 	echo := g.echo()
 	for range generatedReconciles {
 		echo.Spec = g.echo().Spec
-		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
+		now = now.Add(pick(g, 0, time.Second, objects.ProgressDeadline))
 		report, _, _ := g.reconcile(echo, now)
 		status := report.Status
 		checkConditions(t, status.Conditions)
@@ -142,7 +142,7 @@ func TestEvaluate_writesValidStatus(t *testing.T) {
 			status.Phase != v1.PhaseFailed {
 			t.Errorf("the Echo is degraded in the phase %q", status.Phase)
 		}
-		if report.Next < 0 || report.Next > desired.ProgressDeadline {
+		if report.Next < 0 || report.Next > objects.ProgressDeadline {
 			t.Errorf("the next reconcile is due in %s", report.Next)
 		}
 		sent := map[[2]string]bool{}
@@ -207,7 +207,7 @@ func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	echo := g.echo()
 	for i := range generatedReconciles {
 		echo.Spec = g.echo().Spec
-		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
+		now = now.Add(pick(g, 0, time.Second, objects.ProgressDeadline))
 		report, seen, err := g.reconcile(echo, now)
 		echo.Status = report.Status
 		again := Evaluate(echo, seen, Classify(err), now)

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
@@ -113,7 +113,7 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 func PodsByNode(pods []corev1.Pod) map[string]int {
 	count := map[string]int{}
 	for i := range pods {
-		if name := pods[i].Spec.NodeName; name != "" && !echopod.HasEnded(&pods[i]) {
+		if name := pods[i].Spec.NodeName; name != "" && !objects.HasEnded(&pods[i]) {
 			count[name]++
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
@@ -30,7 +30,7 @@ func contestNote(seen Observation) string {
 
 // gatewayNote returns why the URL of a Gateway is unknown, or an empty string if it is known.
 func gatewayNote(echo *v1.Echo, seen Observation) string {
-	if !children.HasGateway(echo) || seen.GatewaysRefused == "" {
+	if !objects.HasGateway(echo) || seen.GatewaysRefused == "" {
 		return ""
 	}
 	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
@@ -38,7 +38,7 @@ func gatewayNote(echo *v1.Echo, seen Observation) string {
 
 // policyNote names the traffic sources that an Echo's spec enables but its NetworkPolicy blocks, and says what to change.
 func policyNote(echo *v1.Echo) string {
-	dropped := desired.DroppedTraffic(echo)
+	dropped := objects.DroppedTraffic(echo)
 	if len(dropped) == 0 {
 		return ""
 	}
@@ -52,7 +52,7 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 	switch ingress := seen.Ingress; {
 	case seen.NoRoute != "":
 		return seen.NoRoute
-	case !children.HasIngress(echo) || ingress == nil || len(ingress.Status.LoadBalancer.Ingress) > 0:
+	case !objects.HasIngress(echo) || ingress == nil || len(ingress.Status.LoadBalancer.Ingress) > 0:
 		return ""
 	case echo.Spec.Ingress.ClassName == "":
 		return "The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className."

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or does not
@@ -32,7 +32,7 @@ type Observation struct {
 	// BackendTLSPolicy specifies how Gateways connect to the pods. It is nil if Gateways do not use TLS for these connections.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Echo's existing Gateways, or nil if they cannot be read.
-	Gateways routing.Gateways
+	Gateways objects.Gateways
 	// GatewaysUnknown is true if the cluster did not report which Gateway API kinds it serves.
 	GatewaysUnknown bool
 	// GatewaysRefused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.

@@ -9,10 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // podCause returns why a pod is not ready, if the pod's status shows the reason.
@@ -28,7 +27,7 @@ func podCause(pod *corev1.Pod) cause {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
 			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message), problem: message.Problem{
 				Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: withoutPreemption(c.Message),
-				Advice: remedy.Scheduling(c.Message)}}
+				Advice: schedulingRemedy(c.Message)}}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -66,7 +65,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 			return cause{reason: v1.ReasonContainerNotStarted,
 				lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(words), problem: message.Problem{
 					Text: fmt.Sprintf("Container %s of pod %s cannot be started", status.Name, pod.Name), Quote: words,
-					Advice: remedy.Container(words)}}
+					Advice: containerRemedy(words)}}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -95,9 +94,9 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 	}
 	advice := "Check the image of this container, which another client added to the pods."
 	switch status.Name {
-	case echopod.ContainerName:
+	case objects.ContainerName:
 		advice = "Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
-	case desired.CheckContainer:
+	case objects.CheckContainer:
 		advice = "Ask an administrator to check the operator's RELATED_IMAGE_PATHCHECK, or set spec.imagePullSecrets."
 	}
 	waits := strings.HasPrefix(words, "Back-off pulling image")
@@ -130,7 +129,7 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	said := lastLine(ended.Message)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
 		Text:  fmt.Sprintf("Container %s of pod %s terminated with exit code %d", status.Name, pod.Name, ended.ExitCode),
-		Quote: said, Advice: remedy.Crash(pod, status.Name, ended)}}
+		Quote: said, Advice: crashRemedy(pod, status.Name, ended)}}
 	if ended.Reason == "OOMKilled" {
 		c.problem.Text, c.problem.Quote = c.problem.Text+" because it exceeded its memory limit", ""
 	}
@@ -144,8 +143,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 // certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if the server
 // terminated for another reason. The echo server's message names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
-	secret := echopod.TLSSecret(pod)
-	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
+	secret := objects.TLSSecret(pod)
+	if secret == "" || status.Name != objects.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
 		return ""
 	}
 	return secret

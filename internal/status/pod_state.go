@@ -7,8 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // maxPodNames is the maximum number of pod names that a status lists for each state.
@@ -36,9 +35,9 @@ type PodSummary struct {
 
 // SummarizePod returns a pod's Echo and a summary of the pod, or false if the pod belongs to no Echo.
 func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
-	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
-	companion := echopod.IsCompanion(pod)
-	if echo.Name == "" || !companion && !echopod.IsEchoPod(pod) {
+	echo := types.NamespacedName{Namespace: pod.Namespace, Name: objects.EchoOf(pod)}
+	companion := objects.IsCompanion(pod)
+	if echo.Name == "" || !companion && !objects.IsEchoPod(pod) {
 		return echo, PodSummary{}, false
 	}
 	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: PodState(pod), Companion: companion}, true
@@ -51,7 +50,7 @@ func PodState(pod *corev1.Pod) string {
 		return podTerminating
 	case isPodReady(pod):
 		return podReady
-	case echopod.HasEnded(pod):
+	case objects.HasEnded(pod):
 		return podFailed
 	case pod.Status.Phase == corev1.PodRunning:
 		return podNotReady
@@ -106,7 +105,7 @@ func podStates(pods []corev1.Pod) map[string][]string {
 func countLive(pods []corev1.Pod) int32 {
 	live := int32(0)
 	for i := range pods {
-		if pods[i].DeletionTimestamp.IsZero() && !echopod.HasEnded(&pods[i]) {
+		if pods[i].DeletionTimestamp.IsZero() && !objects.HasEnded(&pods[i]) {
 			live++
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
-	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -24,12 +24,12 @@ const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: 
 func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	c := echopod.CompanionState{
+	c := objects.CompanionState{
 		Owner: &corev1.Pod{Namespace: "ns", Name: "web-0", UID: "u", Spec: corev1.PodSpec{NodeName: "n"}},
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
-	plan, err := c.Plan(testConfig(), policy.Policy{MaxReplicas: 20}, time.Now())
+	plan, err := c.Plan(testConfig(), objects.Policy{MaxReplicas: 20}, time.Now())
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := corev1.Pod{}
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, &pod)).To(Succeed())

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -50,7 +50,7 @@ func rejecting(words string) Observation {
 
 // requestFailed returns the error from a failed request for an Echo's Ingress.
 func requestFailed(err error) error {
-	return &children.RequestError{Action: children.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
+	return &objects.RequestError{Action: objects.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
 
 func remedyPodCases(t *testing.T) map[string]troubled {
@@ -102,15 +102,15 @@ func remedyOtherCases() map[string]troubled {
 	pods, now := seenDeployment(done, 2, 2, 2), clock
 	return map[string]troubled{
 		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change spec.ingress"},
-		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &children.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
-		"a name":                   {reason: v1.ReasonNameConflict, err: &children.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
+		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &objects.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
+		"a name":                   {reason: v1.ReasonNameConflict, err: &objects.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
 		"a denial":                 {reason: v1.ReasonForbidden, err: requestFailed(coded(403, `admission webhook "w" denied the request: no`)), advice: "as the policy requires"},
 		"no permission": {reason: v1.ReasonForbidden,
 			err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
 		"a quota of objects": {reason: v1.ReasonQuotaExceeded, err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q"))),
 			advice: "Raise it, or delete"},
 		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: requestFailed(errors.New(`failed calling webhook "w"`)), advice: "webhook's Service"},
-		"no Gateway": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now), Gateways: routing.Gateways{}},
+		"no Gateway": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now), Gateways: objects.Gateways{}},
 			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
 		"a route that is refused": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now, metav1.Condition{
 			Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners"})}, change: behindGateway, advice: "allowedRoutes"},

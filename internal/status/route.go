@@ -10,11 +10,10 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
-	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // routePatience is how long a Gateway's controller may take to report on a new or changed route.
@@ -23,14 +22,14 @@ const routePatience = 30 * time.Second
 // routeCause returns why Gateways do not send requests to an Echo as its spec requires, or a zero cause if no problem is known. The Echo's
 // pods can still be ready.
 func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
-	if !children.HasGateway(echo) || echo.Spec.Paused {
+	if !objects.HasGateway(echo) || echo.Spec.Paused {
 		return cause{}
 	}
 	if len(seen.Unserved) > 0 {
 		return unservedCause(seen.Unserved[0])
 	}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
-		key := routing.GatewayKey(echo, parent)
+		key := objects.GatewayKey(echo, parent)
 		if seen.Gateways != nil && seen.Gateways[key] == nil {
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
 				Text: fmt.Sprintf("Gateway %s does not exist", key), Advice: "Create it, or change spec.gateway.parentRefs."}}
@@ -52,7 +51,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 // unservedCause returns the cause for a kind that the operator cannot use.
 func unservedCause(u Unserved) cause {
 	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
-	c.problem = message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", u.Kind, routing.GatewayGroupVersion()),
+	c.problem = message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", u.Kind, objects.GatewayGroupVersion()),
 		Advice: "Install Gateway API. The operator detects it within minutes and restarts."}
 	if u.Refused != "" {
 		c.problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", u.Kind), Quote: u.Refused,
@@ -78,7 +77,7 @@ func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
 				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason),
-				Quote: condition.Message, Advice: remedy.Route(condition.Reason)}} // some controllers give only a reason
+				Quote: condition.Message, Advice: routeRemedy(condition.Reason)}} // some controllers give only a reason
 		}
 	}
 	return cause{}
@@ -100,7 +99,7 @@ func isRequired(kind string) bool {
 
 // untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero if no check is necessary.
 func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
-	if !children.HasGateway(echo) {
+	if !objects.HasGateway(echo) {
 		return 0
 	}
 	if len(seen.Unserved) > 0 { // the cluster may serve a kind again before the operator restarts
@@ -122,11 +121,11 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	switch object := object.(type) {
 	case *gatewayv1.HTTPRoute:
-		return routing.RouteConditions(object.Status.RouteStatus, echo, parent)
+		return objects.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.GRPCRoute:
-		return routing.RouteConditions(object.Status.RouteStatus, echo, parent)
+		return objects.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.BackendTLSPolicy:
-		return routing.PolicyConditions(object.Status, echo, parent)
+		return objects.PolicyConditions(object.Status, echo, parent)
 	default:
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -32,7 +32,7 @@ func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRou
 
 func TestRouteCause(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	there := routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
+	there := objects.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
 	accepted := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue}
 	young := routeWith(now)
 	young.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
@@ -67,7 +67,7 @@ func TestRouteCause(t *testing.T) {
 		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
-		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: routing.Gateways{}}, next: routePatience - time.Second,
+		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: objects.Gateways{}}, next: routePatience - time.Second,
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: "Gateway ns/g does not exist. Create it, or change spec.gateway.parentRefs."}},
 		"no report yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
@@ -123,9 +123,9 @@ func TestRouteCause_waitsAfterRouteChange(t *testing.T) {
 	old, changed := routeWith(now), routeWith(now)
 	applied := metav1.NewTime(now.Add(-10 * time.Second))
 	changed.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &applied}}
+		{Manager: objects.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &applied}}
 	seen := Observation{Deployment: seenDeployment(done, 2, 2, 2),
-		Gateways: routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}}
+		Gateways: objects.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}}
 	for route, next := range map[*gatewayv1.HTTPRoute]time.Duration{old: 0, changed: 20 * time.Second} {
 		seen.HTTPRoute = route
 		report := Evaluate(support.Echo("ns", "x", behindGateway), seen, nil, now)
@@ -137,7 +137,7 @@ func TestRouteCause_waitsAfterRouteChange(t *testing.T) {
 
 func TestRouteTransition(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	echo, there := support.Echo("ns", "x", behindGateway), routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
+	echo, there := support.Echo("ns", "x", behindGateway), objects.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
 	refused := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NoMatchingParent", Message: "no"})
 	accepted := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue})
 	for _, step := range []struct {

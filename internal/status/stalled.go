@@ -74,7 +74,7 @@ func isRefusal(err error) bool {
 }
 
 // isStalled reports whether an Echo with this verdict is stalled. status contains the verdict's other conditions.
-func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
+func (v outcome) isStalled(status *v1.EchoStatus, now time.Time) bool {
 	switch {
 	case v.ready == metav1.ConditionTrue || v.degraded != metav1.ConditionTrue:
 		return false
@@ -86,7 +86,7 @@ func (v verdict) isStalled(status *v1.EchoStatus, now time.Time) bool {
 }
 
 // untilStalled returns the time until an Echo becomes stalled, or zero if the Echo is already stalled or will not stall.
-func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
+func (v outcome) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
 	if v.stalls != stallsLater || v.degraded != metav1.ConditionTrue || v.ready == metav1.ConditionTrue {
 		return 0
 	}
@@ -95,7 +95,7 @@ func (v verdict) untilStalled(status *v1.EchoStatus, now time.Time) time.Duratio
 
 // untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends
 // when the Echo becomes stalled. After that, the operator retries at a fixed rate.
-func (v verdict) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
+func (v outcome) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
 	if left := v.untilStalled(status, now); left > 0 {
 		return min(max(degradedFor(status, now), refusalRetry), left)
 	}

@@ -22,7 +22,7 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -109,7 +109,7 @@ func TestStallsBy_allReasons(t *testing.T) {
 	}
 	NewWithT(t).Expect(named).To(ConsistOf(reasonsOfConditions(t)), "each reason needs a row")
 	for reason, row := range rows {
-		v := verdict{ready: metav1.ConditionFalse, readyReason: reason, degraded: metav1.ConditionTrue, degradedReason: reason,
+		v := outcome{ready: metav1.ConditionFalse, readyReason: reason, degraded: metav1.ConditionTrue, degradedReason: reason,
 			progressing: metav1.ConditionFalse, progressingReason: reason, stalls: stallsBy(reason)}
 		if row.ready {
 			v.ready, v.stalls = metav1.ConditionTrue, stallsAtOnce // stalls is ignored
@@ -149,8 +149,8 @@ func TestEvaluate_stalls(t *testing.T) {
 		seen        Observation
 		first, last string
 	}{
-		"a spec that the operator refuses":    {&children.InvalidSpecError{Message: "no"}, Observation{}, "True InvalidSpec", "True InvalidSpec"},
-		"a name that is taken":                {&children.NameConflictError{}, Observation{}, "True NameConflict", "True NameConflict"},
+		"a spec that the operator refuses":    {&objects.InvalidSpecError{Message: "no"}, Observation{}, "True InvalidSpec", "True InvalidSpec"},
+		"a name that is taken":                {&objects.NameConflictError{}, Observation{}, "True NameConflict", "True NameConflict"},
 		"a spec that the API server refuses":  {invalid, Observation{}, "", "True InvalidSpec"},
 		"a missing permission":                {forbidden, Observation{}, "", "True Forbidden"},
 		"a denial":                            {coded(400, `admission webhook "w" denied the request`), Observation{}, "", "True Forbidden"},
@@ -210,7 +210,7 @@ func TestEvaluate_looksAgainWhenARefusalStalls(t *testing.T) {
 
 func TestEvaluate_recoversFromStalled(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 })
-	echo.Status = Evaluate(echo, Observation{}, Classify(&children.InvalidSpecError{Message: "no"}), clock).Status
+	echo.Status = Evaluate(echo, Observation{}, Classify(&objects.InvalidSpecError{Message: "no"}), clock).Status
 	deleting := EvaluateDeletion(echo, Observation{}, Classify(errors.New("no")), clock).Status
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1)}
 	recovering := Evaluate(echo, seen, nil, clock).Status

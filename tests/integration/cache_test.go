@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -21,7 +21,7 @@ var _ = Describe("the cache of the operator", func() {
 			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // these objects do not exist
 		}))
 		createPod(ctx, echo, echo.Name)
-		for _, kind := range append(desired.Kinds(), &corev1.Pod{}) {
+		for _, kind := range append(objects.Kinds(), &corev1.Pod{}) {
 			own := eventuallyCached(ctx, echo.Namespace, echo.Name, kind)
 			expectOwnFieldsOnly(ctx, own)
 

@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // The test cluster has no CronJob controller. The specs create pods with the results that a check would write.
 var _ = Describe("a check", func() {
-	good := pathverdict.Verdict{Facts: 2}
-	bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
+	good := verdict.Verdict{Facts: 2}
+	bad := verdict.Verdict{Facts: 2, Failed: []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
 
 	It("is a CronJob, which is restored, and is deleted with the check", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers/companion"
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -66,7 +66,7 @@ func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	requests := &atomic.Int64{}
-	reconciler := &companion.Reconciler{Dependencies: underTest.Companions.Dependencies, Labeled: underTest.Companions.Labeled}
+	reconciler := &controllers.CompanionReconciler{Dependencies: underTest.Companions.Dependencies, Labeled: underTest.Companions.Labeled}
 	reconciler.Client = refusingClient(requests)
 	reconciler.Live = reconciler.Client
 	expectQuietReconcile := func(g Gomega) {

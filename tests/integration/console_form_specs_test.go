@@ -15,8 +15,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/config/samples"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
@@ -200,14 +200,14 @@ func makeEcho(ctx context.Context, object map[string]any) *made {
 
 func madeOf(echo *v1.Echo) *made {
 	GinkgoHelper()
-	config := children.Config{Images: children.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: children.Served{}}
-	for kind := range desired.OptionalKinds() {
+	config := objects.Config{Images: objects.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: objects.Served{}}
+	for kind := range objects.OptionalKinds() {
 		config.Served[kind] = true
 	}
-	all, err := desired.Of(echo, config)
+	all, err := objects.Desired(echo, config)
 	Expect(err).NotTo(HaveOccurred())
 	for i := range echo.Spec.Checks {
-		check, err := desired.Check(echo, &echo.Spec.Checks[i], config.Images)
+		check, err := objects.Check(echo, &echo.Spec.Checks[i], config.Images)
 		Expect(err).NotTo(HaveOccurred())
 		check.Kind += " " + echo.Spec.Checks[i].Name
 		all = append(all, check)

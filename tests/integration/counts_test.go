@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -74,7 +74,7 @@ var _ = Describe("what an Echo costs", SpecPriority(1), func() {
 		restarted := startCounted(ctx, server, admin).countsAtRest(ctx, manyEchoes+1)
 		Expect(restarted.patches).To(BeZero(), "writes after a restart")
 		Expect(restarted.total()).To(BeNumerically("<=", first.total()-writesOfTwo), "requests at a start with Echoes, and without")
-		watches := otherWatches + len(desired.Kinds())
+		watches := otherWatches + len(objects.Kinds())
 		limit := maxStartRequests + watches
 		if minorVersion(server.Config) < 34 { // without streamed lists, each watch is rejected and followed by a list
 			limit += 2 * watches

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -40,7 +40,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1)
 	}
 	routed := func(g Gomega, ctx context.Context) {
 		route := &metav1.PartialObjectMetadata{}
-		route.SetGroupVersionKind(routing.GatewayGroupVersion().WithKind("HTTPRoute"))
+		route.SetGroupVersionKind(objects.GatewayGroupVersion().WithKind("HTTPRoute"))
 		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "x"}, route)).To(Succeed())
 	}
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -197,7 +197,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
 	expectQuietReconcile := func(g Gomega) {
-		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies,
+		reconciler := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies,
 			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
 		reconciler.Client = client.WithFieldValidation(refusing, "Strict")
 		reconciler.Live = reconciler.Client

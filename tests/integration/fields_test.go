@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -243,7 +243,7 @@ var _ = Describe("a field of the spec", func() {
 // childrenAsYAML returns an Echo's children as YAML, without the fields that differ from object to object.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
-	for _, kind := range desired.Kinds() {
+	for _, kind := range objects.Kinds() {
 		object := kind.DeepCopyObject().(client.Object)
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), object)
 		if apierrors.IsNotFound(err) {

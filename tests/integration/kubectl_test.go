@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -27,7 +27,7 @@ var _ = Describe("kubectl", func() {
 		echo := createEcho(ctx, checkedEcho(namespace, "web"))
 		expectMet(ctx, echo, "Ready=false", "Progressing", "Degraded=false", "PathsHealthy=unknown")
 		rollOut(ctx, namespace, echo.Name)
-		run(ctx, echo, "web-path", string(pathverdict.Verdict{Facts: 2}.Encode()))
+		run(ctx, echo, "web-path", string(verdict.Verdict{Facts: 2}.Encode()))
 		expectMet(ctx, echo, "Ready", "Progressing=false", "Degraded=false", "PathsHealthy")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas + 1)) })
 		expectMet(ctx, echo, "Stalled", "Ready=false", "Progressing=false", "Degraded")

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -238,7 +238,7 @@ func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).DeletionTimestamp).NotTo(BeNil())
-		for _, child := range desired.Kinds() {
+		for _, child := range objects.Kinds() {
 			if err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), child); apierrors.IsNotFound(err) {
 				continue
 			}

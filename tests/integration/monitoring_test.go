@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -27,7 +27,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 	var admin client.Client
 	monitored := func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 	monitorOf := func(ctx SpecContext, g Gomega, echo *v1.Echo) *unstructured.Unstructured {
-		monitor := desired.NewPodMonitor()
+		monitor := objects.NewPodMonitor()
 		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), monitor)).To(Succeed())
 		return monitor
 	}
@@ -53,7 +53,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: deploymentName}, deployment)).To(Succeed())
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
 			object := &unstructured.Unstructured{}
-			object.SetGroupVersionKind(desired.MonitoringGroupVersion().WithKind(kind))
+			object.SetGroupVersionKind(objects.MonitoringGroupVersion().WithKind(kind))
 			Eventually(admin.Get).WithContext(ctx).WithArguments(client.ObjectKey{Namespace: own, Name: "echo-operator"}, object).Should(Succeed())
 			Expect(object.GetOwnerReferences()).To(ConsistOf(HaveField("UID", deployment.UID)), kind)
 		}
@@ -76,7 +76,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Eventually(func(g Gomega) {
 			monitor := monitorOf(ctx, g, echo)
 			g.Expect(monitor.GetResourceVersion()).NotTo(Equal(version))
-			g.Expect(desired.IsMonitoredAs(monitor, desired.PodMonitor(echo).Desired)).To(BeTrue())
+			g.Expect(objects.IsMonitoredAs(monitor, objects.PodMonitor(echo).Desired)).To(BeTrue())
 			g.Expect(monitor.Object["spec"]).To(HaveKeyWithValue("sampleLimit", int64(5)))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(admin.Delete(ctx, monitorOf(ctx, Default, echo))).To(Succeed())
@@ -85,8 +85,8 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		By("deleting the PodMonitor when it is no longer desired")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
-		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
+		eventuallyGone(ctx, admin, named(objects.NewPodMonitor(), echo))
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, objects.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
 	It("a PodMonitor loses the common metadata that its Echo no longer has", SpecTimeout(specTimeout), func(ctx SpecContext) {
@@ -121,12 +121,12 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		patch(echo, `{"spec":{"paused":true}}`)
 		patch(monitorOf(ctx, Default, echo), `{"metadata":{"labels":null}}`)
 		patch(echo, `{"spec":{"paused":false,"monitoring":null}}`)
-		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
+		eventuallyGone(ctx, admin, named(objects.NewPodMonitor(), echo))
 	})
 
 	It("another client's PodMonitor stays unchanged, and does not make the Echo fail", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(own, "taken", monitored)
-		foreign := desired.PodMonitor(echo).Desired
+		foreign := objects.PodMonitor(echo).Desired
 		foreign.SetOwnerReferences(nil)
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 		Expect(admin.Create(ctx, echo)).To(Succeed())
@@ -148,7 +148,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		user, err := server.AddUser(envtest.User{Name: "poor"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		rules := slices.DeleteFunc(manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules, func(rule rbacv1.PolicyRule) bool {
-			return slices.Contains(rule.APIGroups, desired.MonitoringGroupVersion().Group)
+			return slices.Contains(rule.APIGroups, objects.MonitoringGroupVersion().Group)
 		})
 		Expect(controlplane.Grant(ctx, admin, "poor", own, rules)).To(Succeed())
 		Expect(controlplane.Grant(ctx, admin, "poor", "", manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
@@ -158,6 +158,6 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			"--metrics-bind-address=0")
 		Expect(admin.Create(ctx, support.Echo(own, "x", monitored))).To(Succeed())
 		expectReconciled(ctx, admin, []string{own})
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "x"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "x"}, objects.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 })

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -207,7 +207,7 @@ func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo,
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)
 	Eventually(func(g Gomega) {
-		for _, child := range append(desired.Kinds(), optional...) {
+		for _, child := range append(objects.Kinds(), optional...) {
 			err := admin.Get(ctx, key, child)
 			if err == nil && child.GetDeletionTimestamp() != nil {
 				child.SetFinalizers(nil)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -94,7 +94,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	It("is not considered deleted before it is in the cache", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
-		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies,
+		early := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies,
 			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
 		early.Client = withoutNodes{underTest.GetClient()}
 		_, err := early.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})

@@ -7,15 +7,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("the message of an Echo that is ready", func() {
 	It("names a failing check until the check passes or is removed", func(ctx SpecContext) {
-		bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
+		bad := verdict.Verdict{Facts: 2, Failed: []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
 		const ready = "1 of 1 pods are ready."
-		good := pathverdict.Verdict{Facts: 2}
+		good := verdict.Verdict{Facts: 2}
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		message := func() AsyncAssertion { return support.EventuallyObject(ctx, k8s, echo) }
 		message().Should(HaveField("Status.Message", "Check path has no result: The check has not run yet. Wait for its next scheduled run. "+ready))

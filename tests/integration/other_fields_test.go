@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -87,7 +87,7 @@ var _ = Describe("fields that an Echo does not have", func() {
 func startVersion(ctx context.Context, api *rest.Config, image string) (stop func(), reconcile func(*v1.Echo) error) {
 	GinkgoHelper()
 	version, err := controlplane.NewOperatorWith(api, func(o *operator.Options) {
-		o.Images = children.Images{EchoServer: image, PathCheck: controlplane.PathCheckImage}
+		o.Images = objects.Images{EchoServer: image, PathCheck: controlplane.PathCheckImage}
 	})
 	Expect(err).NotTo(HaveOccurred())
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 
-	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -75,7 +75,7 @@ func (a *discoveredAPI) config(cluster *rest.Config) *rest.Config {
 	config := rest.CopyConfig(cluster)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if a.hidden.Load() && request.URL.Path == "/apis/"+routing.GatewayGroupVersion().String() {
+			if a.hidden.Load() && request.URL.Path == "/apis/"+objects.GatewayGroupVersion().String() {
 				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: request}, nil
 			}
 			return next.RoundTrip(request)

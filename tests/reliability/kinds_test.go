@@ -18,7 +18,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateways "sigs.k8s.io/gateway-api/applyconfiguration"
 
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // kind describes a kind that the simulated API server serves.
@@ -44,7 +44,7 @@ func servedKinds() map[string]kind {
 		"nodes":      {version: "v1", kind: "Node", cluster: true, custom: true},
 		"events":     {group: "events.k8s.io", version: "v1", kind: "Event", custom: true},
 	}
-	for _, k := range desired.Table() {
+	for _, k := range objects.Table() {
 		if !k.Optional {
 			all[k.Resource().Resource] = builtIn(k.Group, k.Kind)
 		}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -50,9 +50,9 @@ func (s *simulation) start(t *testing.T) {
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
-		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
+		Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
 			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
-		Policy:     policy.Policy{MaxReplicas: 20},
+		Policy:     objects.Policy{MaxReplicas: 20},
 		Namespaces: s.namespaces,
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const alertsBegin, alertsEnd = "<!-- made by make generate from internal/monitoring/alerts.yaml -->\n", "<!-- end alerts -->"
+const alertsBegin, alertsEnd = "<!-- made by make generate from internal/telemetry/alerts.yaml -->\n", "<!-- end alerts -->"
 
 func withAlerts(file, alerts string) (string, error) {
 	var read struct {

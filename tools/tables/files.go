@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
@@ -20,13 +20,13 @@ type edit func(file string) (string, error)
 
 // edits returns the edits to all files below a root directory that are completely or partially generated.
 func edits(root string) map[string]edit {
-	kinds := desired.Table()
+	kinds := objects.Table()
 	groups, _ := pathcheck.GroupNames()
 	return map[string]edit{
 		"internal/kinds/zz_generated.kinds.go":          func(string) (string, error) { return tableOf(kinds), nil },
 		"controllers/zz_generated.rights.go":            func(string) (string, error) { return rightsOn(kinds), nil },
 		"api/v1/echo_types.go":                          func(file string) (string, error) { return withResources(file, kinds) },
-		"internal/status/checks/zz_generated.groups.go": func(string) (string, error) { return knownGroups(groups), nil },
+		"internal/status/zz_generated.groups.go": func(string) (string, error) { return knownGroups(groups), nil },
 		"config/manifests/list_item_descriptors.yaml":   func(file string) (string, error) { return withChoices(file, groups) },
 		"docs/reference/pathcheck.md":                   func(file string) (string, error) { return withFacts(file, pathcheck.FactTable()) },
 		"docs/reference/metrics.md": func(file string) (string, error) {
@@ -34,7 +34,7 @@ func edits(root string) map[string]edit {
 			if err != nil {
 				return "", err
 			}
-			alerts, err := os.ReadFile(filepath.Join(root, "internal/monitoring/alerts.yaml"))
+			alerts, err := os.ReadFile(filepath.Join(root, "internal/telemetry/alerts.yaml"))
 			if err != nil {
 				return "", err
 			}
@@ -79,10 +79,10 @@ func replaced(text string, expression *regexp.Regexp, with func(match string) st
 
 // withResources adds missing kinds to the kinds that the OpenShift console shows for an Echo. It omits optional kinds, because the
 // console's Topology view shows no objects if the cluster does not serve one of the kinds.
-func withResources(file string, kinds []desired.Kind) (string, error) {
+func withResources(file string, kinds []objects.Kind) (string, error) {
 	const last = "{Event,"
 	return replaced(file, regexp.MustCompile(`resources=\{\{.*`+regexp.QuoteMeta(last)), func(listed string) string {
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(k desired.Kind) bool {
+		missing := slices.DeleteFunc(slices.Clone(kinds), func(k objects.Kind) bool {
 			return k.Optional || strings.Contains(listed, "{"+k.Kind+",")
 		})
 		for _, k := range missing {

@@ -1,5 +1,5 @@
-// Tables writes the files that are generated from the project's tables: the kinds in internal/children/desired/table.go, pathcheck's groups
-// and facts, the alerts in internal/monitoring, and the dashboard's panels in config/grafana.
+// Tables writes the files that are generated from the project's tables: the kinds in internal/objects/table.go, pathcheck's groups
+// and facts, the alerts in internal/telemetry, and the dashboard's panels in config/grafana.
 //
 // usage: tables      (from the root of the project)
 package main

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 const root = "../.."
@@ -25,7 +25,7 @@ func TestEdits_filesAreCurrent(t *testing.T) {
 // TestDocs_nameEveryKind checks that docs/reference/echo.md lists all kinds that an Echo can have.
 func TestDocs_nameEveryKind(t *testing.T) {
 	text := read(t, "docs/reference/echo.md")
-	for _, kind := range desired.Table() {
+	for _, kind := range objects.Table() {
 		if !strings.Contains(text, kind.Kind) {
 			t.Errorf("docs/reference/echo.md does not describe the purpose of a %s", kind.Kind)
 		}
@@ -33,7 +33,7 @@ func TestDocs_nameEveryKind(t *testing.T) {
 }
 
 func TestWithResources(t *testing.T) {
-	kinds := []desired.Kind{
+	kinds := []objects.Kind{
 		{Version: "v1", Kind: "Service"},
 		{Group: "batch", Version: "v1", Kind: "Job"},
 		{Group: "example.org", Version: "v1", Kind: "Route", Optional: true},

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
@@ -40,7 +40,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kinds := append(desired.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
+	kinds := append(objects.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
 	return testbed.PollEvery(ctx, time.Second, r.timeout(), func(ctx context.Context) (bool, error) {
 		for _, kind := range kinds {
 			if left, err := r.isLeft(ctx, kind); left || err != nil {

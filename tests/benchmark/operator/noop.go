@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
@@ -73,7 +73,7 @@ func createForeignPods(ctx context.Context, p *testbed.ControlPlane, echo *v1.Ec
 		other := &v1.Echo{}
 		other.Name = fmt.Sprintf("other-%05d", (first+i)/testbed.PodsPerEcho)
 		pod := testbed.PodOf(deployment, first+i)
-		maps.Copy(pod.Labels, children.SelectorLabels(other))
+		maps.Copy(pod.Labels, objects.SelectorLabels(other))
 		return testbed.CreatePod(ctx, p.Client, pod)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -84,7 +84,7 @@ func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 // watch starts watching the Echo and the objects that are created for it.
 func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, error) {
 	sightings := make(chan sighting, enough)
-	labeled := client.MatchingLabels(children.SelectorLabels(echo))
+	labeled := client.MatchingLabels(objects.SelectorLabels(echo))
 	for _, watched := range []struct {
 		list  client.ObjectList
 		which client.ListOption

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -81,14 +81,14 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
 	versions := map[string]string{}
 	for _, o := range now.all() {
-		if o.GetKind() == "Echo" || children.IsManaged(o) {
+		if o.GetKind() == "Echo" || objects.IsManaged(o) {
 			versions[o.GetKind()+" "+o.GetName()] = o.GetResourceVersion()
 		}
 	}
 	if err := p.knowsPods(ctx, now, namespace); err != nil {
 		return err
 	}
-	for _, kind := range append(desired.Kinds(), &v1.Echo{}) {
+	for _, kind := range append(objects.Kinds(), &v1.Echo{}) {
 		gvk, err := apiutil.GVKForObject(kind, p.GetScheme())
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 // Echo's status reports that the API server rejects the write.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
-	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, Gateways: p.Echoes.Gateways,
+	r := &controllers.EchoReconciler{Dependencies: p.Echoes.Dependencies, Gateways: p.Echoes.Gateways,
 		Labeled: p.Echoes.Labeled}
 	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
 	_, err := r.Reconcile(ctx, ctrl.Request{Namespace: namespace, Name: echoName})

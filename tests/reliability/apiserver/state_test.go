@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // uid matches UIDs, which also occur in the managed fields.
@@ -46,7 +46,7 @@ func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	if len(echoes) > 0 {
 		now.echo = &echoes[0]
 	}
-	for _, kind := range desired.Kinds() {
+	for _, kind := range objects.Kinds() {
 		items, err := s.list(ctx, kind, namespace)
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (s *state) all() []*object {
 	if s.echo != nil {
 		all = append(all, s.echo)
 	}
-	for _, kind := range desired.Kinds() {
+	for _, kind := range objects.Kinds() {
 		for name, child := range s.children {
 			if strings.HasSuffix(fmt.Sprintf("%T", kind), "."+name) {
 				all = append(all, child)

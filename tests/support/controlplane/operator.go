@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -42,7 +42,7 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 // NewOperator assembles the operator with the given Pod Security level for the pods that it creates. The operator watches the given
 // namespaces, or all namespaces if none are given, and sends requests as OperatorUser.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
-	standard, err := policy.NewPodSecurity(podSecurity)
+	standard, err := objects.NewPodSecurity(podSecurity)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func NewOperatorWith(cluster *rest.Config, change func(*operator.Options)) (*ope
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
-		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
-		Policy:         policy.Policy{MaxReplicas: MaxReplicas},
+		Images:         objects.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
+		Policy:         objects.Policy{MaxReplicas: MaxReplicas},
 	}
 	change(&options)
 	user := rest.CopyConfig(cluster)

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 func main() {
@@ -73,7 +73,7 @@ func parse(arguments []string) (ctrl.Options, error) {
 func addController(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").For(&v1.Echo{})
 	ignored := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return nil })
-	for _, kind := range append(desired.KindsServed(nil), desired.NewCronJob(), &corev1.Pod{}, &corev1.Node{}) {
+	for _, kind := range append(objects.KindsServed(nil), objects.NewCronJob(), &corev1.Pod{}, &corev1.Node{}) {
 		b.Watches(kind, ignored)
 	}
 	return b.Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }))

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/replay"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -214,7 +214,7 @@ func (p *ControlPlane) addScraper(ctx context.Context) error {
 // Inventory returns, for each kind, the number of objects that exist for Echoes.
 func (p *ControlPlane) Inventory(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
-	for _, kind := range desired.Kinds() {
+	for _, kind := range objects.Kinds() {
 		gvk, err := apiutil.GVKForObject(kind, p.Client.Scheme())
 		if err != nil {
 			return nil, err
@@ -222,7 +222,7 @@ func (p *ControlPlane) Inventory(ctx context.Context) (map[string]int, error) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
 		if err := p.Client.List(ctx, list, client.InNamespace(Namespace),
-			client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
+			client.MatchingLabelsSelector{Selector: objects.ManagedSelector()}); err != nil {
 			return nil, err
 		}
 		if len(list.Items) > 0 {

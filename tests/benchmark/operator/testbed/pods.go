@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
 // PodsPerEcho is the number of pods per Echo.
@@ -22,7 +22,7 @@ const PodsPerEcho = 2
 func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 	list := &appsv1.DeploymentList{}
 	if err := p.Client.List(ctx, list, client.InNamespace(Namespace),
-		client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
+		client.MatchingLabelsSelector{Selector: objects.ManagedSelector()}); err != nil {
 		return err
 	}
 	if len(list.Items) != echoes {

@@ -1,0 +1,219 @@
+// Package check runs the Echoes' path checks as CronJobs, and reports their results.
+//
+// Packages check and echo write different parts of an Echo's status. The API server rejects a write that is based on an old version of the
+// Echo.
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status"
+
+	"github.com/echo-operator/echo-operator/internal/status/message"
+)
+
+// Reconciler runs the Echoes' checks, and reports the results. It is separate from the Echo reconciler, because the path to an Echo does
+// not affect the Echo's readiness. All fields are required.
+type CheckReconciler struct {
+	Dependencies
+	failures Failures
+}
+
+// Reconcile runs the checks of an Echo.
+func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	echo, err := Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // CronJobs are deleted with their Echo
+		r.Metrics.Checks.Reported(request.NamespacedName, nil)
+		r.failures.End(request.NamespacedName, nil)
+		return ctrl.Result{}, nil
+	}
+	next, failure := r.reconcileEcho(ctx, echo)
+	r.failures.End(request.NamespacedName, failure)
+	r.Count(ctx, "check", failure)
+	return Result(next, failure)
+}
+
+// hasChecks reports whether an Echo has or had checks.
+func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
+
+// reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, reconcileEcho writes the results of the last runs. It
+// returns the failure, and the time until the next reconcile if no event arrives.
+func (r *CheckReconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+	key := client.ObjectKeyFromObject(echo)
+	seen, err := r.converge(ctx, echo)
+	failure := r.failures.Tolerate(key, status.Classify(err), r.Now())
+	if failure.Silent() {
+		return 0, failure
+	}
+	report := status.EvaluateChecks(echo, seen, r.Now())
+	if err := r.publish(ctx, echo, report); err != nil {
+		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
+	}
+	if failure != nil && failure.NoRetry {
+		failure.RetryAfter = report.Next // other checks are due then
+	}
+	return report.Next, failure
+}
+
+// converge brings an Echo's CronJobs to their desired state, and returns the observed state of the checks. An error in one check does not
+// stop the other checks. The status names a check before its CronJob is created, so that a later reconcile always finds the CronJob.
+func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.ChecksObservation, error) {
+	seen := status.ChecksObservation{Checks: map[string]status.CheckRuns{}, Gone: map[string]bool{}}
+	if !status.AllChecksNamed(echo) {
+		return seen, nil
+	}
+	pods, err := r.podsOf(ctx, echo)
+	if err != nil {
+		return seen, err
+	}
+	var failed []error
+	for i := range echo.Spec.Checks {
+		check := &echo.Spec.Checks[i]
+		observed, err := r.ensure(ctx, echo, check, pods[check.Name])
+		if err != nil {
+			failed, observed.Refused = append(failed, err), status.Remedy(err)
+		}
+		seen.Checks[check.Name] = observed
+	}
+	if !echo.Spec.Paused {
+		failed = append(failed, r.prune(ctx, echo, seen.Gone))
+	}
+	return seen, status.RetriedFirst(failed)
+}
+
+// podsOf returns the pods of an Echo's checks, grouped by check name.
+func (r *CheckReconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), CachedPodsOf(echo)); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := map[string][]corev1.Pod{}
+	for _, pod := range list.Items {
+		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // from a deleted Echo of the same name
+		if check := objects.CheckOf(&pod); check != "" && !ofFormer {
+			pods[check] = append(pods[check], pod)
+		}
+	}
+	return pods, nil
+}
+
+// ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and its pods. A check that is not
+// allowed has no CronJob.
+func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (status.CheckRuns, error) {
+	seen := status.CheckRuns{Pods: pods}
+	child, err := objects.Check(echo, check, r.Images)
+	if err != nil {
+		return seen, err
+	}
+	refused := cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), status.ValidateGroups(check), r.Policy.PodSecurity.Validate(child))
+	from := client.Reader(r.Client)
+	if refused != nil {
+		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs
+	}
+	seen.Hash = objects.CheckHash(child)
+	live, err := r.ReadOwned(ctx, from, echo, child)
+	if err != nil {
+		return seen, err
+	}
+	cronJob, _ := live.(*batchv1.CronJob)
+	if cronJob != nil {
+		seen.Since = cronJob.CreationTimestamp.Time
+		if last := cronJob.Status.LastScheduleTime; last != nil {
+			seen.Scheduled, seen.Since = last.Time, last.Time
+		}
+		if seen.LacksPod(echo, check, r.Now()) {
+			seen.Blocked = r.tryPod(ctx, cronJob)
+		}
+	}
+	if echo.Spec.Paused {
+		if cronJob != nil { // the CronJob keeps running unchanged
+			seen.Hash = cronJob.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
+		}
+		return seen, refused
+	}
+	return seen, cmp.Or(r.write(ctx, child, live), refused)
+}
+
+// tryPod returns the reason why the API server would reject the missing pod of a run. The reason is zero if the API server would accept the
+// pod, or if tryPod cannot determine this: the permissions of Kubernetes' controllers differ from the operator's. A dry run requires no
+// permission to read events or quotas. Policies, webhooks, and OpenShift quotas also apply to dry runs.
+func (r *CheckReconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) message.Problem {
+	template := cronJob.Spec.JobTemplate.Spec.Template.DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.Name = cronJob.Namespace, cronJob.Name+"-dry-run"
+	err := r.Client.Create(ctx, pod, client.DryRunAll)
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !status.IsDenied(err) || status.LacksPermission(err) {
+		return message.Problem{}
+	}
+	return status.Remedy(&objects.RequestError{Action: objects.Creating, Kind: "Pod", Key: client.ObjectKey{Name: "of the check"}, Err: err})
+}
+
+// write brings a CronJob to its desired state. It deletes the CronJob if another client edited the key of a list item, because an apply
+// would add a second item.
+func (r *CheckReconciler) write(ctx context.Context, child objects.Child, live client.Object) error {
+	writer := ChildWriter{Client: r.Client, Live: r.Live}
+	writer.Compare = func(child objects.Child, live client.Object) (apply.Difference, error) {
+		difference, err := apply.Compare(child, live)
+		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
+		return difference, err
+	}
+	after, err := writer.Ensure(ctx, child, live)
+	if after != nil && after != live {
+		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
+	}
+	return err
+}
+
+// prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It reads the CronJobs from the API
+// server, because the cache may not yet hold a CronJob that the previous reconcile created.
+func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
+	for _, former := range status.FormerChecks(echo) {
+		live, err := ReadChild(ctx, r.Live, objects.CronJob(echo, former))
+		switch {
+		case err != nil:
+			return err
+		case live == nil || !metav1.IsControlledBy(live, echo):
+			gone[former] = true
+			continue
+		}
+		if err := DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+		log.FromContext(ctx).Info("Deleted a CronJob.", "cronJob", live.GetName())
+	}
+	return nil
+}
+
+// publish writes the results of an Echo's checks if they have changed, and then reports the changes.
+func (r *CheckReconciler) publish(ctx context.Context, echo *v1.Echo, report status.ChecksReport) error {
+	writer := &EchoWriter{Client: r.Client}
+	if err := r.PublishStatus(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
+		return fmt.Errorf("writing the results of the checks: %w", err)
+	}
+	r.Metrics.Checks.Reported(client.ObjectKeyFromObject(echo), report.Status.Checks)
+	return nil
+}
+
+// Memories returns functions that each clear one of the reconciler's memories.
+func (r *CheckReconciler) Memories() []func() {
+	return []func(){r.failures.Clear}
+}

@@ -1,0 +1,154 @@
+// Package companion creates an echo server next to each pod whose label requests one.
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// Reconciler creates an echo server next to each pod that requests one. All fields are required.
+type CompanionReconciler struct {
+	Dependencies
+	// Labeled holds the pods that have a companion label.
+	Labeled cache.Cache
+
+	reported LastReports
+	failures Failures
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+
+// Reconcile brings a pod's companion to its desired state if the pod requests or has requested one.
+func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	view, plan, err := r.reconcilePod(ctx, request)
+	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.End(request.NamespacedName, failure)
+	r.Count(ctx, "companion", failure)
+	switch {
+	case failure == nil && plan.EchoMissing:
+		r.report(request, view, new(status.EchoNotFound(view.Owner.Labels[v1.CompanionLabel])))
+	case failure == nil:
+		r.report(request, view, nil)
+	case view.Owner != nil && !failure.Silent():
+		r.report(request, view, new(status.CompanionNotCreated(err)))
+	}
+	return Result(plan.Wait, failure)
+}
+
+// report sends an event about a pod's companion, unless the event would repeat the last one. The event is about the pod and, because the
+// owner of the pod may not be the owner of the Echo, also about the Echo. If news is nil, report forgets the last event.
+func (r *CompanionReconciler) report(request ctrl.Request, view *objects.CompanionState, news *status.Transition) {
+	said, reason := "", ""
+	if news != nil {
+		reason = news.Reason.String()
+		said = string(view.Owner.UID) + "/" + view.Owner.Labels[v1.CompanionLabel] + "/" + reason
+	}
+	r.Metrics.Companions.Reported(request.NamespacedName, reason)
+	if !r.reported.Replace(request.NamespacedName, said) || said == "" {
+		return
+	}
+	r.SendEvent(view.Owner, *news)
+	if view.Echo != nil {
+		news.Related = view.Owner
+		r.SendEvent(view.Echo, *news)
+	}
+}
+
+// reconcilePod brings a pod's companion to its desired state. It returns what it observed and did.
+func (r *CompanionReconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*objects.CompanionState, objects.CompanionPlan, error) {
+	view, err := r.observe(ctx, request.NamespacedName)
+	if err != nil {
+		return view, objects.CompanionPlan{}, err
+	}
+	plan, err := view.Plan(r.Config(), r.Policy, r.Now())
+	if err != nil {
+		return view, plan, err
+	}
+	err = r.carryOut(ctx, plan)
+	if plan.Apply != nil && plan.Existing == nil && apierrors.IsConflict(err) {
+		plan, err = r.correctUncached(ctx, view, *plan.Apply, err)
+	}
+	return view, plan, err
+}
+
+// observe returns the cached objects that determine the state of a pod's companion.
+func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey) (*objects.CompanionState, error) {
+	view, companions := &objects.CompanionState{}, &corev1.PodList{}
+	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{ByOwner: key.Name})
+	if err != nil {
+		return view, fmt.Errorf("listing the companions: %w", err)
+	}
+	view.Companions = companions.Items
+	if view.Owner, err = Find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
+		return view, err
+	}
+	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Labels[v1.CompanionLabel]}
+	if view.Echo, err = Find(ctx, r.Client, named, &v1.Echo{}); err != nil {
+		return view, err
+	}
+	view.Node, err = Find(ctx, r.Client, client.ObjectKey{Name: view.Owner.Spec.NodeName}, &corev1.Node{})
+	return view, err
+}
+
+// correctUncached corrects an existing companion that the cache does not hold, because the cache lags or the companion lost its labels.
+// conflict is the error with which the API server refused to create the companion.
+func (r *CompanionReconciler) correctUncached(ctx context.Context, view *objects.CompanionState, desired objects.Child,
+	conflict error) (plan objects.CompanionPlan, err error) {
+	live, err := Find(ctx, r.Live, desired.Key, &corev1.Pod{})
+	switch {
+	case err != nil:
+		return plan, fmt.Errorf("reading Pod %s: %w", desired.Key, err)
+	case live == nil:
+		return plan, conflict
+	case !metav1.IsControlledBy(live, view.Owner):
+		return plan, &objects.NameConflictError{Kind: "Pod", Name: live.Name, For: "pod", Advice: "Delete it."}
+	}
+	view.Companions = append(view.Companions, *live)
+	if plan, err = view.Plan(r.Config(), r.Policy, r.Now()); err != nil {
+		return plan, err
+	}
+	if plan.Apply == nil {
+		plan.Wait = DeletionPeriod // there may be no event
+	}
+	return plan, r.carryOut(ctx, plan)
+}
+
+func (r *CompanionReconciler) carryOut(ctx context.Context, plan objects.CompanionPlan) error {
+	for _, c := range plan.Remove {
+		if err := DeleteCompanion(ctx, r.Client, c); err != nil {
+			return err
+		}
+		log.FromContext(ctx).Info("Deleted a companion.", "companion", c.Name)
+	}
+	if plan.Apply == nil {
+		return nil
+	}
+	var existing client.Object
+	if plan.Existing != nil {
+		existing = plan.Existing
+	}
+	if _, err := Apply(ctx, r.Client, *plan.Apply, existing); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Applied a companion.", "companion", plan.Apply.Key.Name)
+	return nil
+}
+
+// Memories returns functions that each clear one of the reconciler's memories.
+func (r *CompanionReconciler) Memories() []func() {
+	return []func(){r.failures.Clear, r.reported.Clear}
+}

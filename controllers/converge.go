@@ -1,0 +1,193 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// ensuredChild holds the state of a child before and after a reconcile.
+type ensuredChild struct {
+	child objects.Child
+	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.
+	before client.Object
+	absent bool
+	// after is the child as it now exists. It is the object in the before field if nothing differed, and nil if the child was deleted or not
+	// ensured.
+	after client.Object
+	// unserved is true if the cluster no longer serves the child's kind.
+	unserved bool
+}
+
+// object returns the child as it was last seen, or nil if it was never seen.
+func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.before) }
+
+func (c ensuredChild) existed() bool { return c.before != nil }
+
+// converge brings an Echo's children to their desired state, and returns the observed state and the changes.
+func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
+	seen, err := r.observe(ctx, echo)
+	if err != nil {
+		return seen, err
+	}
+	ensured, err := r.ensureChildren(ctx, echo)
+	seen.Contested, seen.CorrectedAfter = r.corrections.contested(echo, r.Now())
+	return withChildren(seen, ensured), err
+}
+
+// ensureChildren brings the children to their desired state, and returns the outcome for each child that it processed. It reads the cache
+// before it writes anything. If the Echo is not allowed, or the name of a child is known to be taken, ensureChildren writes nothing.
+func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
+	desired, err := objects.Desired(echo, r.config())
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.readBefore(ctx, echo, desired)
+	if err != nil || echo.Spec.Paused {
+		return found, err
+	}
+	if err := r.ensureAll(ctx, echo, found); err != nil {
+		return found, status.RetriedFirst([]error{err, r.findDeployment(ctx, echo, found)})
+	}
+	return found, nil
+}
+
+// readBefore reads the children before anything is written. If nothing will be written, it also asks the API server for children that the
+// cache does not hold. Otherwise, the writes reveal these children. readBefore reads all children before it reports that an Echo is not
+// allowed.
+func (r *EchoReconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []objects.Child) ([]ensuredChild, error) {
+	refused := r.Policy.Check(echo, desired...)
+	read := r.readCached
+	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
+		read = r.read
+	}
+	found, err := readAll(ctx, echo, desired, read)
+	err = cmp.Or(err, refused)
+	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
+		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
+	}
+	return found, err
+}
+
+// childReader reads a child of an Echo.
+type childReader func(context.Context, *v1.Echo, objects.Child) (client.Object, error)
+
+// readAll returns the current state of the children. It reads all children before it reports that a name is taken.
+func readAll(ctx context.Context, echo *v1.Echo, desired []objects.Child, read childReader) ([]ensuredChild, error) {
+	var found []ensuredChild
+	var taken error
+	for _, c := range desired {
+		live, err := read(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*objects.NameConflictError)):
+			taken = cmp.Or(taken, err)
+		case err != nil:
+			return found, err
+		}
+		found = append(found, ensuredChild{child: c, before: live, absent: live == nil})
+	}
+	return found, taken
+}
+
+// read returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name.
+func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	return r.ReadOwned(ctx, r.Client, echo, c)
+}
+
+// readCached returns a child from the cache, or nil if the cache holds no child that the Echo controls.
+func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	return ReadControlled(ctx, r.Client, echo, c)
+}
+
+// ensureAll adds the finalizer and brings the children to their desired state.
+func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
+	if err := r.addFinalizer(ctx, echo); err != nil {
+		return err
+	}
+	for i := range found {
+		c := &found[i]
+		err := r.ensure(ctx, echo, c)
+		c.unserved = isGatewayKindGone(c.child, err) && r.failures.Last(client.ObjectKeyFromObject(echo), r.Now())
+		if err != nil && !c.unserved {
+			return err
+		}
+		r.SendEvents(ctx, echo, status.Written(c.before, c.after)...)
+	}
+	return nil
+}
+
+// ensure brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a conflict,
+// ensure reads the existing object.
+func (r *EchoReconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
+	writer, corrected := r.childWriter(), ""
+	writer.Allows = func(field string) bool {
+		corrected = field + " of the " + c.child.Kind
+		fields, _ := r.corrections.Get(client.ObjectKeyFromObject(echo))
+		return fields[corrected].wait(echo, r.Now()) == 0
+	}
+	var err error
+	c.after, err = writer.Ensure(ctx, c.child, c.before)
+	if corrected != "" && c.after != nil && c.after != c.before {
+		r.corrections.corrected(echo, corrected, r.Now())
+	}
+	if c.existed() || !apierrors.IsConflict(err) {
+		return err
+	}
+	live, taken := r.ReadLive(ctx, echo, c.child)
+	if taken != nil || live == nil {
+		return cmp.Or(taken, err)
+	}
+	c.before, c.absent = live, false
+	c.after, err = writer.Ensure(ctx, c.child, live)
+	return err
+}
+
+// findDeployment asks the API server for a Deployment that the cache does not hold, so that a failed reconcile does not report an existing
+// Deployment as missing. If this request also fails, findDeployment returns the error.
+func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
+	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
+	if i < 0 || found[i].object() != nil {
+		return nil
+	}
+	live, err := r.ReadLive(ctx, echo, found[i].child)
+	taken := errors.As(err, new(*objects.NameConflictError))
+	found[i].before, found[i].absent = live, live == nil && (err == nil || taken)
+	if taken {
+		return nil
+	}
+	return err
+}
+
+// addFinalizer adds the finalizer to an Echo unless the Echo already has it. The finalizer ensures that the Echo is not removed before its
+// objects.
+func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
+	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
+		return nil
+	}
+	return r.echoWriter().SetFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
+}
+
+// withChildren adds the outcome for each child to an observation, and returns the result.
+func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
+	for i := range found {
+		c := &found[i]
+		seen.Record(c.object())
+		seen.Unwatched = seen.Unwatched || c.existed() && !objects.IsManaged(c.before)
+		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
+		if c.unserved {
+			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})
+		}
+	}
+	return seen
+}

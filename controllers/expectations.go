@@ -1,0 +1,73 @@
+package controllers
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// cacheLag is the maximum time that a reconcile waits for the cache to hold the operator's own writes.
+const cacheLag = 10 * time.Second
+
+// expectations holds, for each Echo, the writes of its last reconcile. The next reconcile waits until the cache holds them, because it
+// would otherwise repeat them, and cause conflicts.
+type expectations struct {
+	Memory[[]expectation]
+}
+
+// expectation is the version of an object that a reconcile wrote.
+type expectation struct {
+	kind    reflect.Type
+	key     client.ObjectKey
+	version string
+	created bool
+	at      time.Time
+}
+
+// wrote records that an Echo's reconcile wrote an object. before is nil if the object was created.
+func (e *expectations) wrote(echo client.ObjectKey, before, after client.Object, now time.Time) {
+	awaited, _ := e.Get(echo)
+	e.Set(echo, append(awaited, expectation{reflect.TypeOf(after).Elem(), client.ObjectKeyFromObject(after), after.GetResourceVersion(),
+		before == nil, now}))
+}
+
+// wait returns how long an Echo's reconcile must wait if no event arrives, or zero if the cache holds all writes. The events of the writes
+// start the reconcile earlier.
+func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.Echo, now time.Time) (time.Duration, error) {
+	awaited, _ := e.Get(client.ObjectKeyFromObject(echo))
+	for _, write := range awaited {
+		left := write.at.Add(cacheLag).Sub(now)
+		if left <= 0 {
+			continue
+		}
+		held := client.Object(echo)
+		if write.kind != reflect.TypeFor[metav1.PartialObjectMetadata]() { // Echoes are written as metadata
+			var err error
+			held, err = Find(ctx, cached, write.key, reflect.New(write.kind).Interface().(client.Object))
+			if err != nil {
+				return 0, err
+			}
+		}
+		if !write.isIn(held) {
+			return left, nil
+		}
+	}
+	e.Forget(client.ObjectKeyFromObject(echo))
+	return 0, nil
+}
+
+// isIn reports whether the cache has reached a write. held is the cached object, or nil if there is none. An object that existed before the
+// write is then gone.
+func (e expectation) isIn(held client.Object) bool {
+	if held == nil {
+		return !e.created
+	}
+	order, err := resourceversion.CompareResourceVersion(e.version, held.GetResourceVersion())
+	return e.version == held.GetResourceVersion() || err == nil && order < 0
+}

@@ -1,0 +1,204 @@
+// Package fakecluster implements a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot
+// cause in a real API server.
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/telemetry"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// World consists of a fake API server, and a cache that may differ from it.
+type World struct {
+	Server, Cache client.WithWatch
+	Dependencies  Dependencies
+	// Writes contains the write requests that the server received, for example "apply Service", "patch status", or "delete x".
+	Writes []string
+	// Fail returns the error for a write, or nil if the write must succeed.
+	Fail func(write string) error
+
+	recorder *events.FakeRecorder
+}
+
+// New returns a world whose cache and API server contain the same objects.
+func New(t *testing.T, objects ...client.Object) *World {
+	t.Helper()
+	w := NewLate(t, objects, objects)
+	w.Cache = w.Server
+	w.Dependencies.Client = w.Server
+	return w
+}
+
+// NewLate returns a world whose cache and API server contain different objects.
+func NewLate(t *testing.T, cached, live []client.Object) *World {
+	t.Helper()
+	w := &World{recorder: events.NewFakeRecorder(100), Fail: func(string) error { return nil }}
+	w.Server, w.Cache = w.start(t, live), w.start(t, cached)
+	w.Dependencies = Dependencies{
+		Client:   w.Cache,
+		Live:     w.Server,
+		Recorder: w.recorder,
+		Images:   objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+		Metrics:  telemetry.NewMetrics(time.Now),
+		Policy:   objects.Policy{MaxReplicas: 20},
+		Now:      func() time.Time { return time.Unix(1000, 0) },
+	}
+	return w
+}
+
+// FailOn makes all writes with the given name fail. The name has the form of an entry in Writes.
+func (w *World) FailOn(name string, err error) {
+	w.Fail = func(write string) error {
+		if write == name {
+			return err
+		}
+		return nil
+	}
+}
+
+func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
+	t.Helper()
+	scheme, err := support.Scheme()
+	NewWithT(t).Expect(errors.Join(err, gatewayv1.Install(scheme))).To(Succeed())
+	copies := make([]client.Object, 0, len(objects))
+	for _, o := range objects {
+		copies = append(copies, o.DeepCopyObject().(client.Object))
+	}
+	builder := fake.NewClientBuilder()
+	for name, index := range PodIndexes() {
+		builder.WithIndex(&corev1.Pod{}, name, index)
+	}
+	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
+		WithIndex(&corev1.Pod{}, ByOwner, OwnerOfCompanion).
+		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
+		WithInterceptorFuncs(w.interceptor()).Build()
+}
+
+// interceptor records writes, and can make writes fail.
+func (w *World) interceptor() interceptor.Funcs {
+	write := func(name string) error {
+		w.Writes = append(w.Writes, name)
+		return w.Fail(name)
+	}
+	return interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			if err := write("delete " + object.GetName()); err != nil {
+				return err
+			}
+			return c.Delete(ctx, object, options...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if patch.Type() == types.ApplyPatchType { // other tests send apply requests to a real API server
+				body, err := patch.Data(object)
+				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
+			}
+			if err := write("patch " + object.GetName()); err != nil {
+				return err
+			}
+			return c.Patch(ctx, object, patch, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, part string, object client.Object, patch client.Patch,
+			options ...client.SubResourcePatchOption) error {
+			if err := write("patch " + part); err != nil {
+				return err
+			}
+			return c.SubResource(part).Patch(ctx, object, patch, options...)
+		},
+	}
+}
+
+// Events returns the events that were sent.
+func (w *World) Events() []string {
+	var all []string
+	for {
+		select {
+		case e := <-w.recorder.Events:
+			all = append(all, e)
+		default:
+			return all
+		}
+	}
+}
+
+// StoredEcho returns an Echo as the API server would store it.
+func StoredEcho(changes ...func(*v1.Echo)) *v1.Echo {
+	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) {
+		e.UID, e.Generation, e.Finalizers = "echo-uid", 1, []string{v1.Finalizer}
+	}}, changes...)...)
+}
+
+// OwnedService returns an Echo's Service as the API server would store it.
+func OwnedService(owner client.Object) *corev1.Service {
+	return &corev1.Service{Namespace: "ns", Name: "x", UID: "service-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
+}
+
+// echoPodLabels returns the labels of the pods that belong to the Deployment of Echo "x".
+func echoPodLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
+		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
+}
+
+// EchoPod returns a pod that belongs to an Echo's Deployment and runs on node "n".
+func EchoPod() *corev1.Pod {
+	return &corev1.Pod{
+		Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
+		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}},
+		Spec:            corev1.PodSpec{NodeName: "n"},
+	}
+}
+
+// OwnerPod returns the cached form of a pod that requests a companion from Echo "x" and runs on node "n".
+func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"},
+		Spec: corev1.PodSpec{NodeName: "n"},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// CompanionPod returns the companion of OwnerPod as the API server would store it.
+func CompanionPod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	g := NewWithT(t)
+	view := objects.CompanionState{Owner: OwnerPod(), Echo: StoredEcho(), Node: &corev1.Node{}}
+	plan, err := view.Plan(objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}},
+		objects.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	g.Expect(err).NotTo(HaveOccurred())
+	pod := &corev1.Pod{}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, pod)).To(Succeed())
+	pod.UID = "companion-uid"
+	return pod
+}
+
+// Current returns the Echo as the API server stores it.
+func (w *World) Current(t *testing.T) *v1.Echo {
+	t.Helper()
+	echo := &v1.Echo{}
+	NewWithT(t).Expect(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo)).To(Succeed())
+	return echo
+}

@@ -1,0 +1,91 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/telemetry"
+)
+
+const (
+	// workers is the maximum number of objects that a controller reconciles concurrently. More workers would not help, because the API server
+	// is the bottleneck.
+	workers = 16
+	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
+	reconcileTimeout = time.Minute
+	// FirstRetry is the wait before the first retry of a failed reconcile. The wait doubles with each failure, up to lastRetry.
+	FirstRetry = 5 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// Dependencies holds the dependencies that the reconcilers share. All fields are required.
+type Dependencies struct {
+	// Client reads from the cache and writes to the API server.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Images holds the images configured for the operator.
+	Images objects.Images
+	// TLS holds the cluster's requirements for TLS endpoints.
+	TLS objects.TLSProfile
+	// Routes is true if the cluster serves OpenShift Routes.
+	Routes bool
+	// Policy determines what the operator allows.
+	Policy objects.Policy
+	// Metrics holds the operator's metrics.
+	Metrics *telemetry.Metrics
+	// Traces creates spans for reconciles. It is nil if traces are disabled.
+	Traces *telemetry.Tracer
+	// Now returns the current time.
+	Now func() time.Time
+}
+
+// Options returns the options for each controller.
+func Options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		SkipNameValidation:      new(true), // a test process starts the operator more than once
+		ReconciliationTimeout:   reconcileTimeout,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, lastRetry),
+	}
+}
+
+// Count counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.
+func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
+	if failure == nil {
+		return
+	}
+	reason := ""
+	if failure.Reason != nil {
+		reason = failure.Reason.String()
+	}
+	d.Metrics.Failures.Add(controller, failure.Transient, reason)
+	telemetry.SetSpanFailure(ctx, reason, failure.Err)
+}
+
+// Config returns the configuration that the children of Echoes depend on.
+func (d *Dependencies) Config() objects.Config {
+	return objects.Config{Images: d.Images, TLS: d.TLS, Routes: d.Routes}
+}
+
+// Echoes returns the Echoes that meet a condition.
+func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
+	list := &v1.EchoList{}
+	if err := d.Client.List(ctx, list); err != nil { // the process is stopping
+		return nil
+	}
+	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })
+}

@@ -1,0 +1,197 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+)
+
+// reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the names of the checks in the resulting status.
+func reconcileChecks(t *testing.T, w *World) (writes, named []string, next ctrl.Result) {
+	t.Helper()
+	g := NewWithT(t)
+	w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	key := client.ObjectKey{Namespace: "ns", Name: "x"}
+	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).NotTo(HaveOccurred())
+	echo := &v1.Echo{}
+	g.Expect(w.Server.Get(t.Context(), key, echo)).To(Succeed())
+	for _, check := range echo.Status.Checks {
+		named = append(named, check.Name)
+	}
+	return w.Writes, named, next
+}
+
+func ownedCronJob(owner client.Object) *batchv1.CronJob {
+	return &batchv1.CronJob{Namespace: "ns", Name: "x-path", UID: "cronjob-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
+}
+
+func TestConverge_namesCheckBeforeCreatingCronJob(t *testing.T) {
+	check := func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+	}
+	w := New(t, StoredEcho(check))
+	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || !slices.Equal(named, []string{"path"}) {
+		t.Errorf("the first reconcile wrote %v, and the status names %v", writes, named)
+	}
+	w.Writes = nil
+	if writes, _, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
+		t.Errorf("the second reconcile wrote %v", writes)
+	}
+}
+
+// TestReconciler_podSecurity checks that a check has no CronJob if its pods violate the operator's Pod Security Standard.
+func TestReconciler_podSecurity(t *testing.T) {
+	w := New(t, StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
+		e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
+			"container.apparmor.security.beta.kubernetes.io/check": "unconfined"}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}))
+	baseline, err := objects.NewPodSecurity("baseline")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.PodSecurity = "quay.io/echo-operator/echo-operator-pathcheck:v1", baseline
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	_, err = r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
+	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
+	}
+}
+
+// TestReconciler_unknownGroup checks that a check has no CronJob if pathcheck does not know one of the check's groups.
+func TestReconciler_unknownGroup(t *testing.T) {
+	w := New(t, StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", Groups: []string{"others"}}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}))
+	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
+	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
+	}
+}
+
+// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that the check's
+// CronJob is gone.
+func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
+	w := NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
+	cacheLacksCronJobs(w)
+	writes, named, next := reconcileChecks(t, w)
+	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
+		t.Errorf("the first reconcile wrote %v, the status names %v, and the next one is in %s", writes, named, next.RequeueAfter)
+	}
+	if writes, named, next = reconcileChecks(t, w); len(named) > 0 || next.RequeueAfter != 0 {
+		t.Errorf("the second reconcile wrote %v, the status names %v, and the next one is in %s", writes, named, next.RequeueAfter)
+	}
+}
+
+// cacheLacksCronJobs makes the operator read CronJobs from the cache, which lacks them, and everything else from the API server.
+func cacheLacksCronJobs(w *World) {
+	w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, ok := object.(*batchv1.CronJob); ok {
+				return w.Cache.Get(ctx, key, object, options...)
+			}
+			return server.Get(ctx, key, object, options...)
+		}})
+}
+
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer holds because another client
+// removed its label.
+func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	})
+	w := NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
+	cacheLacksCronJobs(w)
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
+		reconcile.TerminalError(nil)) ||
+		!slices.Contains(w.Writes, "delete x-path") {
+		t.Errorf("the reconcile wrote %v, and returned %v", w.Writes, err)
+	}
+}
+
+// TestPrune_keepsForeignCronJob checks that the removal of a check does not delete a CronJob that has the expected name but belongs to
+// another owner.
+func TestPrune_keepsForeignCronJob(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
+	w := New(t, echo, ownedCronJob(StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
+	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
+		t.Errorf("the reconcile wrote %v, and the status names %v", writes, named)
+	}
+}
+
+// TestReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the Echo
+// is not allowed.
+func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) {
+		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80
+		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
+			e.Spec.Checks = append(e.Spec.Checks,
+				v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})
+		}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: e.Spec.Checks[0].Name}, {Name: e.Spec.Checks[1].Name}}
+	})
+	w := New(t, echo)
+	w.Dependencies.Images.PathCheck = "pathcheck:v1"
+	w.FailOn("apply CronJob", apierrors.NewInternalError(errors.New("request timed out")))
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
+		errors.Is(err, reconcile.TerminalError(nil)) {
+		t.Errorf("the reconcile returned %v", err)
+	}
+}
+
+// TestReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also
+// get.
+func TestReconciler_tryPod(t *testing.T) {
+	forbidden := func(words string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(words))
+	}
+	for name, c := range map[string]struct {
+		answer error
+		want   string
+	}{
+		"all is well":     {},
+		"a quota of pods": {forbidden("exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"), "A resource quota rejects the Pod of the check"},
+		"a policy":        {forbidden("violates PodSecurity"), "The API server forbids the Pod of the check"},
+		"a missing right": {forbidden(`User "u" cannot create resource "pods"`), ""},
+		"no dry run":      {apierrors.NewBadRequest(`admission webhook "w" does not support dry run`), ""},
+		"no API server":   {errors.New("connection refused"), ""},
+	} {
+		w := New(t)
+		w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+			Create: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.CreateOption) error {
+				NewWithT(t).Expect((&client.CreateOptions{}).ApplyOptions(options).DryRun).To(Equal([]string{metav1.DryRunAll}))
+				return c.answer
+			}})
+		r := &CheckReconciler{Dependencies: w.Dependencies}
+		got := r.tryPod(t.Context(), &batchv1.CronJob{Namespace: "ns", Name: "x-path"})
+		if c.want == "" {
+			NewWithT(t).Expect(got).To(BeZero(), name)
+		} else {
+			NewWithT(t).Expect(got.String()).To(ContainSubstring(c.want), name)
+		}
+	}
+}

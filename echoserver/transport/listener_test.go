@@ -1,0 +1,139 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
+)
+
+func newTestBounds() *Bounds {
+	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{},
+		Reporter:       NewReporter(echotest.Quiet(), func(string) {}),
+		MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
+}
+
+func TestListenDualStack_fallsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		fallback bool
+	}{
+		"no IPv6":         {os.NewSyscallError("socket", syscall.EAFNOSUPPORT), true},
+		"no IPv6 address": {os.NewSyscallError("bind", syscall.EADDRNOTAVAIL), true},
+		"in use":          {os.NewSyscallError("bind", syscall.EADDRINUSE), false},
+	} {
+		var networks []string
+		listener, err := ListenDualStack(t.Context(), func(ctx context.Context, network, address string) (net.Listener, error) {
+			networks = append(networks, network)
+			if network == "tcp" {
+				return nil, &net.OpError{Op: "listen", Err: c.err}
+			}
+			return (&net.ListenConfig{}).Listen(ctx, network, address)
+		}, "127.0.0.1:0")
+		if c.fallback != (err == nil) || c.fallback != (len(networks) == 2) {
+			t.Errorf("%s: tried %v, %v", name, networks, err)
+		}
+		if err == nil {
+			_ = listener.Close()
+		}
+	}
+}
+
+func TestListenDualStack_servesBoth(t *testing.T) {
+	listener, err := ListenDualStack(t.Context(), (&net.ListenConfig{}).Listen, ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	echotest.Dial(t, strings.Replace(listener.Addr().String(), "[::]", "127.0.0.1", 1))
+	if loopback, err := net.Listen("tcp6", "[::1]:0"); err == nil { // this machine has IPv6
+		_ = loopback.Close()
+		echotest.Dial(t, strings.Replace(listener.Addr().String(), "[::]", "[::1]", 1))
+	}
+}
+
+func TestBoundedListener_limit(t *testing.T) {
+	inner, b := echotest.ListenLocally(t), newTestBounds()
+	var refusals atomic.Int64
+	b.Reporter = NewReporter(echotest.Quiet(), func(reason string) {
+		if reason != LimitConnections {
+			t.Errorf("the reason is %s", reason)
+		}
+		refusals.Add(1)
+	})
+	refused := func() int { return int(refusals.Load()) }
+	listener := &boundedListener{Listener: inner, limit: 2, cost: Cost, bounds: b}
+	accepted := make(chan net.Conn)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- connection
+		}
+	}()
+	accept := func() net.Conn {
+		select {
+		case connection := <-accepted:
+			return connection
+		case <-time.After(echotest.Patience):
+			t.Fatal("a connection is not accepted")
+			return nil
+		}
+	}
+	address := inner.Addr().String()
+	echotest.Dial(t, address)
+	first := accept()
+	echotest.Dial(t, address)
+	accept()
+	third := echotest.Dial(t, address)
+	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused() != 1 {
+		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused())
+	}
+	_ = first.Close()
+	_ = first.Close() // counted once
+	echotest.Dial(t, address)
+	accept()
+	if fifth := echotest.Dial(t, address); fifth != nil {
+		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused() != 2 {
+			t.Errorf("the fifth: %v; %d refused", err, refused())
+		}
+	}
+}
+
+// TestBoundedListener_endOfSending checks that after CloseWrite, the client reads the end of the stream and can still send.
+func TestBoundedListener_endOfSending(t *testing.T) {
+	inner := echotest.ListenLocally(t)
+	listener := NewBoundedListener(inner, Cost, newTestBounds())
+	client := echotest.Dial(t, inner.Addr().String())
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, ok := accepted.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		t.Fatalf("a %T cannot end its sending side", accepted)
+	}
+	if rest, err := io.ReadAll(client); len(rest) > 0 || err != nil {
+		t.Errorf("the client reads %q, %v", rest, err)
+	}
+	_, err = io.WriteString(client, "late")
+	if got := make([]byte, 4); err != nil {
+		t.Error(err)
+	} else if _, err := io.ReadFull(accepted, got); string(got) != "late" {
+		t.Errorf("the server reads %q, %v", got, err)
+	}
+	inMemory, _ := net.Pipe()
+	if err := (&Connection{Conn: inMemory}).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a connection without sides: %v", err)
+	}
+}

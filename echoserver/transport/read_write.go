@@ -1,0 +1,80 @@
+package transport
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"runtime"
+)
+
+// Read implements net.Conn.
+func (c *Connection) Read(p []byte) (int, error) {
+	if c.rejection != nil { // net/http reads again after its check for HTTP/2
+		return 0, c.rejection
+	}
+	if c.isHTTP2 {
+		// If a client resets requests, net/http decodes up to five headers for each concurrent request that a connection allows. Yielding
+		// lets the handlers of these requests finish or acquire memory first.
+		runtime.Gosched()
+		return c.Conn.Read(p)
+	}
+	n, err := c.Conn.Read(p)
+	switch {
+	case !c.inHeader.Load():
+		if len(p) == 1 { // net/http detects whether the client disconnects while a handler runs
+			c.header.ahead = append(c.header.ahead[:0], p[:n]...)
+		}
+	case n == 0:
+		c.rejectLate(err)
+	default:
+		if c.rejection = c.meter(p[:n]); c.rejection != nil {
+			return 0, c.rejection
+		}
+	}
+	return n, err
+}
+
+// meter accounts for a piece of an HTTP/1 header, or detects another protocol.
+func (c *Connection) meter(piece []byte) error {
+	c.header.add(piece)
+	switch {
+	case c.header.isPreface():
+		return c.upgrade()
+	case !c.header.isLater && IsTLS(c.header.data): // net/http would wait for a line break
+		return c.report(Rejection{Protocol: "TLS", Status: http.StatusBadRequest, Reason: ReasonTLS,
+			Detail: DetailTLS})
+	}
+	if rejected := CheckHeader(c.header.certainSize(), c.bounds.MaxHeaderBytes); rejected != nil {
+		return c.rejectHeader(rejected)
+	}
+	more := max(0, int64(len(c.header.data))-IncludedHeader)*HeaderFactor - c.reservedHeader.Load()
+	if more > 0 && !c.acquire(&c.bounds.Budget.Requests, &c.reservedHeader, more) {
+		return c.reject(http.StatusServiceUnavailable, LimitMemory, OverBudget)
+	}
+	return nil
+}
+
+// rejectHeader responds to a request whose header exceeds a limit.
+func (c *Connection) rejectHeader(rejected *HeaderRejection) error {
+	rejected.Log(c.bounds.Log, c.RemoteAddr().String(), c.header.longestField())
+	return c.reject(rejected.Status, LimitHeader, rejected.Reason)
+}
+
+// upgrade accounts for an HTTP/2 connection.
+func (c *Connection) upgrade() error {
+	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
+		c.bounds.Reporter.Count(LimitMemory)
+		return errRejected
+	}
+	c.isHTTP2 = true
+	return nil
+}
+
+// rejectLate reports a header that was still incomplete when net/http stopped waiting for it. net/http sends no response in this case.
+func (c *Connection) rejectLate(err error) {
+	if len(c.header.data) > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.bounds.Reporter.Report(Rejection{Remote: c.RemoteAddr().String(), Protocol: "HTTP/1",
+			Reason: ReasonIncomplete, Detail: "the end of the header did not arrive in time"})
+		c.rejection = err // net/http reads again after its check for HTTP/2
+	}
+}

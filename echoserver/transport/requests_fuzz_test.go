@@ -1,0 +1,146 @@
+package transport
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
+)
+
+// FuzzRequests sends each text in one piece and in several pieces. The server must not lose any bytes, and each response must come from a
+// handler or be reported as a rejection.
+func FuzzRequests(f *testing.F) {
+	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	f.Add(plain+plain, uint8(3), uint8(30), false)
+	f.Add("\r\n"+plain+"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n\r\n"+plain, uint8(1), uint8(80), false)
+	f.Add(plain+"GET /b HTTP/1.1\r\nHost: a\r\n\r\nGET /c HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n", uint8(60), uint8(2), false)
+	f.Add(plain+plain+"GET /third HTTP/1.1\r\nHost: a\r\n\r\n", uint8(len(plain)*2+19), uint8(1), false)
+	f.Add(plain+"GET /b HTTP/1.1\r\nHost: a\r\n\r\n", uint8(len(plain)+15), uint8(2), false)
+	f.Add(plain+plain+"GET /c HTTP/1.1\r\nHost: a\r\n\r\n", uint8(len(plain)*2+15), uint8(1), false)
+	f.Add(plain+"GET /a%zz HTTP/1.1\r\n\r\n", uint8(0), uint8(28), false)
+	f.Add("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n\r\n"+plain, uint8(9), uint8(70), false)
+	f.Add("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab\r\n"+plain, uint8(46), uint8(3), false)
+	f.Add("\r\n\r\n\x00\r\nQUIT\n"+plain, uint8(5), uint8(30), false)
+	f.Add("0 * HTTP/1.1\nHost:\n\n0 * HTTP/1.0\n0000:\n\n", uint8(39), uint8(2), true)
+	f.Add(plain+"\r\n"+plain, uint8(len(plain)), uint8(1), true)
+	f.Add(plain+plain+"\n"+plain, uint8(len(plain)*2), uint8(1), true)
+	f.Add(plain+"GET /b HTTP/1.1\r\nHost: a\r\n\r\n", uint8(len(plain)+16), uint8(1), true)
+	f.Add(plain+"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n\r\n"+plain, uint8(len(plain)+51), uint8(1), true)
+	f.Fuzz(func(t *testing.T, sent string, first, second uint8, slow bool) {
+		if len(sent) > 4000 || strings.Contains(sent, "PRI ") || strings.Contains(strings.ToLower(sent), "expect") {
+			t.Skip("HTTP/2, and interim responses")
+		}
+		want := requestsIn(sent)
+		cut := min(len(sent), int(first))
+		again := min(len(sent), cut+int(second))
+		whole := 0 // how many requests reached handlers
+		for _, pieces := range [][]string{{sent}, {sent[:cut], sent[cut:again], sent[again:]}} {
+			synctest.Test(t, func(t *testing.T) {
+				got := exchange(t, pieces, slow)
+				if len(got.handled) > len(want) || len(got.handled) < whole || !slices.Equal(got.handled, want[:len(got.handled)]) {
+					t.Errorf("%q: handlers get %q of %q, as a whole %d", pieces, got.handled, want, whole)
+				}
+				whole = len(got.handled)
+				if got.responses != len(got.handled)+got.reported {
+					t.Errorf("%q: of %d responses, %d are from handlers, and %d are reported", pieces, got.responses, len(got.handled), got.reported)
+				}
+			})
+		}
+	})
+}
+
+// requestsIn returns the requests in a string. Any number of empty lines can precede each request.
+func requestsIn(sent string) (found []string) {
+	for rest := bufio.NewReader(strings.NewReader(sent)); ; {
+		for {
+			next, err := rest.Peek(1)
+			if err != nil || next[0] != '\r' && next[0] != '\n' {
+				break
+			}
+			_, _ = rest.Discard(1) // it was peeked
+		}
+		r, err := http.ReadRequest(rest)
+		if err != nil {
+			return found
+		}
+		what, err := describe(r)
+		if err != nil {
+			return found
+		}
+		found = append(found, what)
+	}
+}
+
+func describe(r *http.Request) (string, error) {
+	body, err := io.ReadAll(r.Body)
+	return fmt.Sprintf("%s %s %q\n", r.Method, r.RequestURI, body), err
+}
+
+// exchanged describes the requests and responses on a connection.
+type exchanged struct {
+	handled             []string // by handlers
+	responses, reported int
+}
+
+var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
+
+// exchange sends each piece to a server after the server has handled the previous piece or, if slow is true, while a handler still serves
+// the previous piece.
+func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
+	t.Helper()
+	var mutex sync.Mutex
+	b := newTestBounds()
+	b.Reporter = NewReporter(echotest.Quiet(), func(string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		result.reported++
+	})
+	server := &http.Server{ConnContext: WithConnection, ConnState: TrackState, ReadHeaderTimeout: HeaderTimeout,
+		DisableGeneralOptionsHandler: true,
+		Handler: Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			what, err := describe(r)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			if slow {
+				<-time.After(time.Millisecond)
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			result.handled = append(result.handled, what)
+			_, _ = io.WriteString(w, "ok") // the client reads
+		}))}
+	listener := echotest.NewMemoryListener()
+	go func() { _ = server.Serve(NewBoundedListener(listener, Cost, b)) }()
+	conn := listener.Dial(t)
+	var received strings.Builder
+	go func() { _, _ = io.Copy(&received, conn) }()
+	send(conn, pieces)
+	<-time.After(time.Second)
+	_ = server.Close()
+	_ = conn.Close()
+	<-time.After(time.Second) // net/http waits before it closes some connections
+	synctest.Wait()
+	mutex.Lock()
+	defer mutex.Unlock()
+	result.responses = len(statusLine.FindAllString(received.String(), -1))
+	return result
+}
+
+func send(conn net.Conn, pieces []string) {
+	for _, piece := range pieces {
+		_ = conn.SetWriteDeadline(time.Now().Add(2 * LingerTimeout)) // the server may have closed the connection
+		_, _ = io.WriteString(conn, piece)
+		synctest.Wait()
+	}
+}

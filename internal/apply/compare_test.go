@@ -1,0 +1,335 @@
+package apply
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// childOf changes an Echo that has all fields set, and returns the Echo's child of the given kind.
+func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) objects.Child {
+	t.Helper()
+	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
+	all, err := objects.Desired(echo, objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if c.Kind == kind {
+			return c
+		}
+	}
+	t.Fatalf("no child is a %s", kind)
+	return objects.Child{}
+}
+
+// foreign is an edit that another client makes to a child.
+type foreign struct {
+	kind   string
+	change func(*testing.T, *stored)
+}
+
+// by returns an edit to objects of one Go type.
+func by[T client.Object](kind string, change func(T)) foreign {
+	return foreign{kind, func(t *testing.T, s *stored) { edit(t, s, change) }}
+}
+
+func byDeployment(change func(*appsv1.Deployment)) foreign { return by("Deployment", change) }
+
+func byPod(change func(*corev1.PodSpec)) foreign {
+	return byDeployment(func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec) })
+}
+
+func byService(change func(*corev1.Service)) foreign { return by("Service", change) }
+
+func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
+	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
+}
+
+// TestCompare_detectsForeignEdits covers fields that were affected by bugs in the past.
+func TestCompare_detectsForeignEdits(t *testing.T) {
+	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
+	for name, c := range map[string]foreign{
+		"another value":       byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
+		"a label removed":     byDeployment(func(d *appsv1.Deployment) { delete(d.Labels, objects.LabelManagedBy) }),
+		"the owner removed":   byDeployment(func(d *appsv1.Deployment) { d.OwnerReferences = nil }),
+		"no managed fields":   byDeployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{{}} }),
+		"a key of a selector": byService(func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
+		"a source range": byService(func(s *corev1.Service) {
+			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0")
+		}),
+		"a session affinity":      byService(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityNone }),
+		"a service account":       byPod(func(p *corev1.PodSpec) { p.ServiceAccountName = "other" }),
+		"the number of a port":    byService(func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
+		"the protocol of a port":  byService(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
+		"a key of a pod selector": byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.PodSelector.MatchLabels["more"] = "narrow" }),
+		"a peer":                  byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Ingress[0].From = append(p.Ingress[0].From, anywhere) }),
+		"an egress rule":          byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Egress = []networkingv1.NetworkPolicyEgressRule{{}} }),
+		"a Secret":                by("Ingress", func(i *networkingv1.Ingress) { i.Spec.TLS[0].SecretName = "other" }),
+		"a path": by("Ingress", func(i *networkingv1.Ingress) {
+			i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: "a.example.com"})
+		}),
+		"a key of a budget": by("PodDisruptionBudget", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["more"] = "narrow" }),
+		"a node selector":   byPod(func(p *corev1.PodSpec) { p.NodeSelector["more"] = "narrow" }),
+		"a toleration, added": byPod(func(p *corev1.PodSpec) {
+			p.Tolerations = append(p.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists})
+		}),
+		"a toleration, extended":  byPod(func(p *corev1.PodSpec) { p.Tolerations[0].Effect = corev1.TaintEffectNoExecute }),
+		"a constraint's selector": byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["more"] = "narrow" }),
+		"a constraint's key":      byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway }),
+		"a container port":        byPod(func(p *corev1.PodSpec) { p.Containers[0].Ports[0].ContainerPort = 99 }),
+		"the name of a container": byPod(func(p *corev1.PodSpec) { p.Containers[0].Name = "renamed" }),
+		"the name of a variable":  byPod(func(p *corev1.PodSpec) { p.Containers[0].Env[0].Name = "RENAMED" }),
+		"an argument":             byPod(func(p *corev1.PodSpec) { p.Containers[0].Args = append(p.Containers[0].Args, "-x") }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			s.expectMatch(t, child, true)
+			before := s.live(t)
+			c.change(t, s)
+			s.expectMatch(t, child, false)
+			s.repair(t, child)
+			s.expectMatch(t, child, true)
+			expectSameSpec(t, before, s.live(t))
+		})
+	}
+}
+
+func TestCompare_ignoresForeignAdditions(t *testing.T) {
+	sidecar := corev1.Container{Name: "sidecar", Image: "mesh",
+		Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
+	for name, c := range map[string]foreign{
+		"a field":       byDeployment(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }),
+		"a status":      byDeployment(func(d *appsv1.Deployment) { d.Status.Replicas = 2 }),
+		"an annotation": byDeployment(func(d *appsv1.Deployment) { d.Annotations["theirs"] = "yes" }),
+		"a container":   byPod(func(p *corev1.PodSpec) { p.Containers = append([]corev1.Container{sidecar}, p.Containers...) }),
+		"a variable": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Env = append(p.Containers[0].Env, corev1.EnvVar{Name: "THEIRS"})
+		}),
+		"a constraint": byPod(func(p *corev1.PodSpec) {
+			p.TopologySpreadConstraints = append(p.TopologySpreadConstraints,
+				corev1.TopologySpreadConstraint{TopologyKey: "theirs", WhenUnsatisfiable: corev1.DoNotSchedule, MaxSkew: 1})
+		}),
+		"a port": byService(func(s *corev1.Service) {
+			s.Spec.Ports = append(s.Spec.Ports,
+				corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
+		}),
+		"a port, twice": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"},
+				corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "b"})
+		}),
+		"another owner": byDeployment(func(d *appsv1.Deployment) {
+			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "a", UID: "a"})
+		}),
+		"a pull Secret": byPod(func(p *corev1.PodSpec) {
+			p.ImagePullSecrets = append(p.ImagePullSecrets, corev1.LocalObjectReference{Name: "theirs"})
+		}),
+		"another policy": by("Ingress", func(i *networkingv1.Ingress) { i.Spec.DefaultBackend = &networkingv1.IngressBackend{} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			c.change(t, s)
+			changed := s.live(t)
+			s.expectMatch(t, child, true)
+			if got, err := Compare(child, changed); err != nil || !got.Renamed.Empty() {
+				t.Errorf("Compare mistakes %v for the operator's: %v", got.Renamed, err)
+			}
+			s.repair(t, child)
+			expectSameSpec(t, changed, s.live(t))
+		})
+	}
+}
+
+func TestCompare_detectsChangedSpec(t *testing.T) {
+	for name, change := range map[string]func(*v1.Echo){
+		"another value":            func(e *v1.Echo) { e.Spec.Replicas = new(e.Spec.DesiredReplicas() + 1) },
+		"no priority class":        func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
+		"no variable":              func(e *v1.Echo) { e.Spec.Env = nil },
+		"another variable":         func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
+		"no service account":       func(e *v1.Echo) { e.Spec.ServiceAccountName = "" },
+		"no node selector":         func(e *v1.Echo) { e.Spec.NodeSelector = nil },
+		"no resources":             func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
+		"an annotation of pods":    func(e *v1.Echo) { e.Spec.PodAnnotations = nil },
+		"another security context": func(e *v1.Echo) { e.Spec.SecurityContext = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store(t, childOf(t, "Deployment"))
+			changed := childOf(t, "Deployment", change)
+			s.expectMatch(t, changed, false)
+			s.apply(t, changed)
+			s.expectMatch(t, changed, true)
+			expectSameSpec(t, store(t, changed).live(t), s.live(t))
+		})
+	}
+}
+
+// TestCompare_renamesItemWithDesiredName checks that the operator removes another client's port if it has the name of a desired port. The
+// API server rejects two ports with the same name.
+func TestCompare_renamesItemWithDesiredName(t *testing.T) {
+	named := func(name string) objects.Child {
+		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
+	}
+	s := store(t, named("web"))
+	edit(t, s, func(s *corev1.Service) {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "other", Port: 99, Protocol: corev1.ProtocolTCP},
+			corev1.ServicePort{Name: "theirs", Port: 98, Protocol: corev1.ProtocolTCP})
+		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "x", UID: "a"})
+	})
+	s.repair(t, named("other"))
+	s.expectMatch(t, named("other"), true)
+	ports := map[string]int32{}
+	for _, port := range s.live(t).(*corev1.Service).Spec.Ports {
+		ports[port.Name] += port.Port
+	}
+	NewWithT(t).Expect(ports).To(Equal(map[string]int32{"other": 444, "https": 443, "theirs": 98}))
+	NewWithT(t).Expect(s.live(t).GetOwnerReferences()).To(HaveLen(2), "an owner of the same name stays")
+}
+
+func TestDeployment_roundsUpQuantities(t *testing.T) {
+	child := childOf(t, "Deployment", func(e *v1.Echo) {
+		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
+	})
+	live := store(t, child).live(t).(*appsv1.Deployment)
+	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
+}
+
+// TestRecreateIngress covers the default class, which the API server sets only when it creates an Ingress.
+func TestRecreateIngress(t *testing.T) {
+	class := func(name string) objects.Child {
+		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
+	}
+	for name, c := range map[string]struct {
+		before, after objects.Child
+		replaced      bool
+	}{
+		"no longer set": {class("a"), class(""), true},
+		"another":       {class("a"), class("b"), false},
+		"set":           {class(""), class("b"), false},
+		"never set":     {class(""), class(""), false},
+		"another kind":  {childOf(t, "Service"), childOf(t, "Service"), false},
+	} {
+		if got, err := Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestRecreateForClass covers the load balancer class, which cannot change while the Service remains a load balancer.
+func TestRecreateForClass(t *testing.T) {
+	service := func(kind corev1.ServiceType, class string) objects.Child {
+		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })
+	}
+	balancer := func(class string) objects.Child { return service(corev1.ServiceTypeLoadBalancer, class) }
+	for name, c := range map[string]struct {
+		before, after objects.Child
+		replaced      bool
+	}{
+		"no longer set":          {balancer("a.b/c"), balancer(""), true},
+		"another":                {balancer("a.b/c"), balancer("a.b/d"), true},
+		"set":                    {balancer(""), balancer("a.b/d"), true},
+		"the same":               {balancer("a.b/c"), balancer("a.b/c"), false},
+		"no longer a balancer":   {balancer("a.b/c"), service(corev1.ServiceTypeNodePort, ""), false},
+		"a balancer from now on": {service(corev1.ServiceTypeNodePort, ""), balancer("a.b/c"), false},
+	} {
+		if got, err := Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+// serviceOf returns the Service of an Echo that sets the given IP family policy and IP families.
+func serviceOf(t *testing.T, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) objects.Child {
+	return childOf(t, "Service", func(e *v1.Echo) {
+		e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80, IPFamilyPolicy: policy, IPFamilies: families}
+	})
+}
+
+const (
+	single, prefer, require = corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack
+	four, six               = corev1.IPv4Protocol, corev1.IPv6Protocol
+)
+
+// TestRecreateForFamilies checks which changes require the Service to be recreated. The primary IP family cannot be changed, and the API
+// server keeps fields that are no longer set.
+func TestRecreateForFamilies(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after objects.Child
+		replaced      bool
+	}{
+		"another primary one":        {serviceOf(t, single, four), serviceOf(t, single, six), true},
+		"the other way round":        {serviceOf(t, prefer, four, six), serviceOf(t, prefer, six, four), true},
+		"a second one":               {serviceOf(t, single, four), serviceOf(t, prefer, four, six), false},
+		"no second one":              {serviceOf(t, prefer, four, six), serviceOf(t, single, four), false},
+		"the same":                   {serviceOf(t, prefer, four, six), serviceOf(t, require, four, six), false},
+		"none anymore":               {serviceOf(t, single, four), serviceOf(t, single), true},
+		"some":                       {serviceOf(t, single), serviceOf(t, single, four), false},
+		"no policy, after two":       {serviceOf(t, prefer), serviceOf(t, ""), true},
+		"no policy, after one":       {serviceOf(t, single), serviceOf(t, ""), false},
+		"a policy":                   {serviceOf(t, ""), serviceOf(t, require), false},
+		"the policy of one":          {serviceOf(t, require), serviceOf(t, single), false},
+		"none at any time":           {serviceOf(t, ""), serviceOf(t, ""), false},
+		"a policy, the families not": {serviceOf(t, ""), serviceOf(t, prefer, six), false},
+	} {
+		if got, err := Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestRecreateForFamilies_keepsForeignPolicy(t *testing.T) {
+	s := store(t, serviceOf(t, ""))
+	edit(t, s, func(s *corev1.Service) {
+		s.Spec.IPFamilyPolicy, s.Spec.IPFamilies = new(prefer), []corev1.IPFamily{six, four}
+	})
+	s.expectMatch(t, serviceOf(t, ""), true)
+	other := serviceOf(t, "")
+	other.Desired.SetAnnotations(map[string]string{"a": "b"})
+	if got, err := Compare(other, s.live(t)); got.Replace || got.None || err != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestWithSecondFamily covers dual-stack policies, for which the API server adds the second family to the list.
+func TestWithSecondFamily(t *testing.T) {
+	g := NewWithT(t)
+	for name, c := range map[string]struct {
+		wanted   objects.Child
+		live     []corev1.IPFamily
+		families []string
+	}{
+		"added":                         {serviceOf(t, prefer, six), []corev1.IPFamily{six, four}, []string{"IPv6", "IPv4"}},
+		"added by the policy of others": {serviceOf(t, "", six), []corev1.IPFamily{six, four}, []string{"IPv6", "IPv4"}},
+		"not desired":                   {serviceOf(t, single, six), []corev1.IPFamily{six, four}, []string{"IPv6"}},
+		"a cluster of one":              {serviceOf(t, prefer, six), []corev1.IPFamily{six}, []string{"IPv6"}},
+		"another primary one":           {serviceOf(t, prefer, four), []corev1.IPFamily{six, four}, []string{"IPv4"}},
+		"none desired":                  {serviceOf(t, prefer), []corev1.IPFamily{six, four}, nil},
+		"both desired":                  {serviceOf(t, prefer, six, four), []corev1.IPFamily{six}, []string{"IPv6", "IPv4"}},
+	} {
+		before := objects.Child{Desired: c.wanted.Desired.DeepCopy()}
+		got := c.wanted.WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})
+		g.Expect(familiesOf(got)).To(HaveExactElements(c.families), name)
+		g.Expect(familiesOf(before)).To(HaveExactElements(familiesOf(c.wanted)), "%s: the desired object was changed", name)
+	}
+	s := store(t, serviceOf(t, prefer, six))
+	s.apply(t, serviceOf(t, prefer, six).WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{six, four}}}))
+	s.expectMatch(t, serviceOf(t, prefer, six).WithLive(s.live(t)), true)
+}
+
+func familiesOf(service objects.Child) []string {
+	families, _, _ := unstructured.NestedStringSlice(service.Desired.Object, "spec", "ipFamilies")
+	return families
+}

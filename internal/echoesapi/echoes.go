@@ -1,0 +1,188 @@
+package echoesapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// echoList is the response to a list request.
+type echoList struct {
+	Items []echoView `json:"items"`
+}
+
+// listEchoes responds with all Echoes, or with the Echoes in one namespace.
+func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
+	namespace := questionOf(r).ResourceAttributes.Namespace
+	if namespace != "" {
+		if problems := validation.IsDNS1123Label(namespace); problems != nil {
+			writeError(out, http.StatusBadRequest, fmt.Sprintf("namespace: %q is not a valid namespace name: %s", namespace, problems[0]))
+			return
+		}
+		if !s.watches(namespace) {
+			writeError(out, http.StatusNotFound, s.notWatched(namespace))
+			return
+		}
+	}
+	echoes := &v1.EchoList{}
+	err := s.Cached.List(r.Context(), echoes, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) // read-only
+	var pods podIndex
+	if err == nil {
+		pods, err = s.pods(r.Context(), namespace)
+	}
+	if err != nil {
+		writeError(out, http.StatusInternalServerError, err.Error())
+		return
+	}
+	slices.SortFunc(echoes.Items, func(a, b v1.Echo) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	list := echoList{Items: make([]echoView, 0, len(echoes.Items))}
+	for i := range echoes.Items {
+		list.Items = append(list.Items, viewOf(&echoes.Items[i], pods[client.ObjectKeyFromObject(&echoes.Items[i])]))
+	}
+	writeJSON(out, http.StatusOK, list)
+}
+
+func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
+	asked := questionOf(r).ResourceAttributes
+	key, echo := client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, &v1.Echo{}
+	if !s.watches(key.Namespace) {
+		writeError(out, http.StatusNotFound, s.notWatched(key.Namespace))
+		return
+	}
+	err := s.Cached.Get(r.Context(), key, echo)
+	if apierrors.IsNotFound(err) {
+		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", key.Name, key.Namespace))
+		return
+	}
+	var pods podIndex
+	if err == nil {
+		pods, err = s.pods(r.Context(), key.Namespace)
+	}
+	if err != nil {
+		writeError(out, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(out, http.StatusOK, viewOf(echo, pods[key]))
+}
+
+// podIndex maps each Echo to its pods.
+type podIndex map[types.NamespacedName][]status.PodSummary
+
+// pods reads the pods of all Echoes in a namespace at once, because listing each Echo's pods would take quadratic time.
+func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
+	list := &corev1.PodList{}
+	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := podIndex{}
+	for i := range list.Items {
+		if echo, summary, ok := status.SummarizePod(&list.Items[i]); ok {
+			pods[echo] = append(pods[echo], summary)
+		}
+	}
+	return pods, nil
+}
+
+func (s *Server) notWatched(namespace string) string {
+	return fmt.Sprintf("this operator does not watch namespace %q, only %s", namespace, strings.Join(s.Namespaces, ", "))
+}
+
+// echoView is the status API's view of an Echo.
+type echoView struct {
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Spec      specView      `json:"spec"`
+	Status    v1.EchoStatus `json:"status"`
+	Nodes     []nodeView    `json:"nodes"`
+}
+
+// specView is a summary of a spec. It omits fields that may be secret: the values of variables and headers, the arguments, and the body.
+type specView struct {
+	Replicas int32         `json:"replicas"`
+	Image    string        `json:"image,omitempty"`
+	Port     int32         `json:"port"`
+	Env      []string      `json:"env,omitempty"` // names only
+	Response *responseView `json:"response,omitempty"`
+	Service  string        `json:"service"`
+	Ingress  string        `json:"ingress,omitempty"` // its host
+	Paused   bool          `json:"paused,omitempty"`
+}
+
+type responseView struct {
+	StatusCode        int32    `json:"statusCode,omitempty"`
+	DelayMilliseconds int32    `json:"delayMilliseconds,omitempty"`
+	Headers           []string `json:"headers,omitempty"` // names only
+	BodyLength        int      `json:"bodyLength,omitempty"`
+}
+
+// nodeView is a node and an Echo's pods on it. Pods without a node are listed in an entry without a name.
+type nodeView struct {
+	Name string    `json:"name,omitempty"`
+	Pods []podView `json:"pods"`
+}
+
+type podView struct {
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	Companion bool   `json:"companion,omitempty"`
+}
+
+func viewOf(echo *v1.Echo, pods []status.PodSummary) echoView {
+	return echoView{
+		Namespace: echo.Namespace, Name: echo.Name, Spec: specViewOf(&echo.Spec), Status: echo.Status, Nodes: byNode(pods)}
+}
+
+func specViewOf(spec *v1.EchoSpec) specView {
+	view := specView{
+		Replicas: spec.DesiredReplicas(), Image: spec.Image, Port: spec.Port, Paused: spec.Paused,
+		Service: string(spec.Service.Type), Response: responseViewOf(spec.Response),
+	}
+	for _, e := range spec.Env {
+		view.Env = append(view.Env, e.Name)
+	}
+	if spec.Ingress != nil && spec.Ingress.Enabled {
+		view.Ingress = spec.Ingress.Host
+	}
+	return view
+}
+
+func responseViewOf(response *v1.EchoResponse) *responseView {
+	if response == nil {
+		return nil
+	}
+	view := &responseView{StatusCode: response.StatusCode, DelayMilliseconds: response.DelayMilliseconds, BodyLength: len(response.Body)}
+	for _, h := range response.Headers {
+		view.Headers = append(view.Headers, h.Name)
+	}
+	return view
+}
+
+// byNode groups pods by node. Both the nodes and the pods on each node are sorted by name.
+func byNode(pods []status.PodSummary) []nodeView {
+	slices.SortFunc(pods, func(a, b status.PodSummary) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+	})
+	nodes := []nodeView{}
+	for _, pod := range pods {
+		if len(nodes) == 0 || nodes[len(nodes)-1].Name != pod.Node {
+			nodes = append(nodes, nodeView{Name: pod.Node})
+		}
+		last := &nodes[len(nodes)-1]
+		last.Pods = append(last.Pods, podView{pod.Name, pod.State, pod.Companion})
+	}
+	return nodes
+}

@@ -1,0 +1,181 @@
+package objects
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const (
+	checkNameValue      = "echo-check"
+	checkComponentValue = "check"
+
+	// CheckContainer is the name of the container in the pods that run checks.
+	CheckContainer = "check"
+
+	cronJobKind = "CronJob"
+	// maxCronJobName is the maximum length of a CronJob name. It leaves room for the suffixes of Job and pod names
+	// (k8s.io/kubernetes/pkg/apis/batch/validation).
+	maxCronJobName = 52
+	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
+	defaultDeadlineSeconds = 120
+	// checkGraceSeconds is how many seconds after a check's deadline the kubelet terminates the check's pod. The Job has no deadline, because
+	// Kubernetes would delete the pod, and the verdict with it, at that deadline. The operator stops waiting for a verdict before the kubelet
+	// terminates the pod, because the kubelet's message about the termination hides earlier messages.
+	checkGraceSeconds = 120
+	// checkStartSeconds is how many seconds late a run may start. Without this limit, Kubernetes would later start a run that was missed while
+	// the CronJob was suspended or no controller was running.
+	checkStartSeconds = 60
+)
+
+// NewCronJob returns an empty CronJob.
+func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
+
+// cronJobName returns the name of a check's CronJob. If the name is too long, its end is replaced with a digest.
+func cronJobName(echo *v1.Echo, check string) string {
+	name := echo.Name + "-" + check
+	if len(name) <= maxCronJobName {
+		return name
+	}
+	digest := sha256.Sum256([]byte(name))
+	suffix := "-" + hex.EncodeToString(digest[:4])
+	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
+}
+
+// CronJob returns a check's CronJob as a child without a desired state.
+func CronJob(echo *v1.Echo, check string) Child {
+	return Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
+		NewObject: NewCronJob}
+}
+
+// checkLabels returns the labels for a check's objects. The selectors of the Echo's Service and Deployment do not match these labels.
+func checkLabels(echo *v1.Echo, check string) map[string]string {
+	return map[string]string{
+		LabelName:      checkNameValue,
+		LabelInstance:  echo.Name,
+		LabelComponent: checkComponentValue,
+		LabelManagedBy: FieldOwner,
+		v1.CheckLabel:  check,
+	}
+}
+
+// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string.
+func CheckOf(object client.Object) string {
+	if object.GetLabels()[LabelName] != checkNameValue {
+		return ""
+	}
+	return object.GetLabels()[v1.CheckLabel]
+}
+
+// CheckURL returns the URL to which a check sends requests, or an empty string if the URL is not known yet.
+func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
+	if check.URL != "" {
+		return check.URL
+	}
+	return echo.Status.ExternalURL
+}
+
+// CheckDeadline returns the maximum duration of a check's run.
+func CheckDeadline(check *v1.EchoCheck) time.Duration {
+	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
+}
+
+// Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known.
+func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
+	child := CronJob(echo, check.Name)
+	url := CheckURL(echo, check)
+	if url == "" {
+		return child, nil
+	}
+	labels := checkLabels(echo, check.Name)
+	pod := checkPod(echo, check, url, images)
+	applied, err := digestOfSpec(pod)
+	if err != nil {
+		return child, err
+	}
+	job := batchv1ac.JobSpec().
+		WithBackoffLimit(0).
+		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(CommonLabels(echo)).
+			WithLabels(labels).
+			WithAnnotations(CommonAnnotations(echo)).
+			WithAnnotations(map[string]string{v1.AppliedHashAnnotation: applied}).
+			WithSpec(pod))
+	configuration := batchv1ac.CronJob(child.Key.Name, child.Key.Namespace).WithSpec(batchv1ac.CronJobSpec().
+		WithSchedule(check.Schedule).
+		WithConcurrencyPolicy(batchv1.ForbidConcurrent).
+		WithStartingDeadlineSeconds(checkStartSeconds).
+		WithSuspend(echo.Spec.DesiredReplicas() == 0).
+		WithSuccessfulJobsHistoryLimit(1).
+		WithFailedJobsHistoryLimit(1).
+		WithJobTemplate(batchv1ac.JobTemplateSpec().
+			WithLabels(CommonLabels(echo)).
+			WithLabels(labels).
+			WithAnnotations(CommonAnnotations(echo)).
+			WithSpec(job)))
+	child.Desired, err = WithMetadata(configuration, echo, labels, ChildOwnerReference(echo))
+	return child, err
+}
+
+// CheckHash returns the digest of the pod spec for a check, or an empty string if the check has no CronJob.
+func CheckHash(cronJob Child) string {
+	if cronJob.Desired == nil {
+		return ""
+	}
+	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations",
+		v1.AppliedHashAnnotation)
+	return hash
+}
+
+// checkArguments returns the command-line arguments for pathcheck.
+func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
+	arguments := []string{
+		"--verdict-file=" + corev1.TerminationMessagePathDefault,
+		"--name=" + echo.Namespace + "/" + echo.Name,
+		"--deadline=" + strconv.Itoa(int(CheckDeadline(check)/time.Second)) + "s",
+	}
+	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
+		arguments = append(arguments, "--own-service="+URL(echo))
+	} // with Local, the Service might respond on other nodes, but not on the node where the check runs
+	if check.Address != "" {
+		arguments = append(arguments, "--address="+check.Address)
+	}
+	if len(check.Groups) > 0 {
+		arguments = append(arguments, "--groups="+strings.Join(check.Groups, ","))
+	}
+	if check.CAConfigMap != "" {
+		arguments = append(arguments, "--ca-file="+caFolder+"/"+caFile)
+	}
+	for _, each := range check.Expect {
+		arguments = append(arguments, "--expect="+each.Fact+"="+each.Value)
+	}
+	arguments = append(arguments, url)
+	for i := range arguments {
+		arguments[i] = strings.ReplaceAll(arguments[i], "$", "$$") // the kubelet replaces $$ with $, and expands variables
+	}
+	return arguments
+}
+
+// digestOfSpec returns a digest of an apply configuration.
+func digestOfSpec(configuration any) (string, error) {
+	text, err := json.Marshal(configuration)
+	if err != nil {
+		return "", fmt.Errorf("writing %T: %w", configuration, err)
+	}
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8]), nil
+}

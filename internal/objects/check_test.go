@@ -1,0 +1,271 @@
+package objects
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var checkImages = Images{EchoServer: "echo:1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"}
+
+func checked(changes ...func(*v1.EchoCheck)) *v1.Echo {
+	check := v1.EchoCheck{Name: "path", Schedule: "*/5 * * * *", DeadlineSeconds: 120}
+	for _, change := range changes {
+		change(&check)
+	}
+	return support.Echo("ns", "web", func(e *v1.Echo) {
+		e.UID, e.Spec.Replicas, e.Spec.Checks = "u", new(int32(1)), []v1.EchoCheck{check}
+		e.Status.ExternalURL = "https://web.example.com/echo"
+	})
+}
+
+// cronJob returns the CronJob of an Echo's first check, or nil if the check has none.
+func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
+	t.Helper()
+	g := NewWithT(t)
+	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(err).NotTo(HaveOccurred())
+	if child.Desired == nil {
+		return nil
+	}
+	object := &batchv1.CronJob{}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Desired.Object, object, true)).To(Succeed())
+	if object.Name != child.Key.Name || object.Namespace != "ns" ||
+		CheckHash(child) != object.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation] {
+		t.Errorf("%s is %s/%s, with the digest %q", child.Key, object.Namespace, object.Name, CheckHash(child))
+	}
+	return object
+}
+
+func podOf(job *batchv1.CronJob) *corev1.PodSpec { return &job.Spec.JobTemplate.Spec.Template.Spec }
+
+// TestCheck_escapesDollars checks that pathcheck gets the specified values, although the kubelet replaces $$ with $.
+func TestCheck_escapesDollars(t *testing.T) {
+	args := podOf(cronJob(t, checked(func(c *v1.EchoCheck) {
+		c.URL, c.Expect = "https://web.example.com/a$$b", []v1.EchoExpectation{{Fact: "client.address", Value: "$(A)"}}
+	}))).Containers[0].Args
+	NewWithT(t).Expect(args[len(args)-2:]).To(HaveExactElements("--expect=client.address=$$(A)", "https://web.example.com/a$$$$b"))
+}
+
+func TestCheck(t *testing.T) {
+	g := NewWithT(t)
+	echo := checked(func(c *v1.EchoCheck) {
+		c.Address, c.CAConfigMap, c.Groups = "192.0.2.1:8443", "ca", []string{"client", "tls"}
+		c.Expect = []v1.EchoExpectation{{Fact: "client.address", Value: "kept"}, {Fact: "body.max", Value: ">=10Mi"}}
+	})
+	job := cronJob(t, echo)
+	spec, pod := job.Spec, podOf(job)
+	if job.Name != "web-path" || spec.Schedule != "*/5 * * * *" || spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || *spec.Suspend ||
+		*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 1 || *spec.StartingDeadlineSeconds != 60 ||
+		*spec.JobTemplate.Spec.BackoffLimit != 0 {
+		t.Errorf("got %+v", spec)
+	}
+	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "a deadline of the Job would delete the pod, and the verdict with it")
+	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
+	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--own-service=http://web.ns.svc",
+		"--address=192.0.2.1:8443", "--groups=client,tls",
+		"--ca-file=/etc/pathcheck/ca.crt", "--expect=client.address=kept", "--expect=body.max=>=10Mi", "https://web.example.com/echo"}
+	g.Expect(pod.Containers[0].Args).To(HaveExactElements(want))
+	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken ||
+		pod.Containers[0].Image != checkImages.PathCheck {
+		t.Errorf("the pod is %+v", pod)
+	}
+	if volume := pod.Volumes[0].ConfigMap; volume.Name != "ca" || pod.Containers[0].VolumeMounts[0].Name != pod.Volumes[0].Name {
+		t.Errorf("the certificates are %+v", volume)
+	}
+	if job.OwnerReferences[0].UID != "u" || !IsManaged(job) || EchoOf(job) != "web" || CheckOf(job) != "path" {
+		t.Errorf("the CronJob is not the Echo's: %+v", job.ObjectMeta)
+	}
+}
+
+// TestCheck_ownService checks, for each type of Service, that a check connects directly to the Service only if the Service responds on
+// every node.
+func TestCheck_ownService(t *testing.T) {
+	for want, service := range map[string]v1.EchoService{
+		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
+		"--own-service=http://web.ns.svc":      {Type: "LoadBalancer", Port: 80, InternalTrafficPolicy: "Cluster", ExternalTrafficPolicy: "Local"},
+		"":                                     {Type: "ClusterIP", Port: 80, InternalTrafficPolicy: "Local"},
+	} {
+		echo := checked()
+		echo.Spec.Service = service
+		if got := strings.Join(podOf(cronJob(t, echo)).Containers[0].Args, " "); !strings.Contains(got, want) ||
+			want == "" && strings.Contains(got, "--own-service") {
+			t.Errorf("%+v: the arguments are %s, want %q", service, got, want)
+		}
+	}
+}
+
+// TestNetworkPolicy_admitsChecks checks that a check can reach the Service. Otherwise, an outage of the path would look like blocked
+// egress.
+func TestNetworkPolicy_admitsChecks(t *testing.T) {
+	g := NewWithT(t)
+	echo := checked()
+	peer := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+	echo.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{peer}}
+	pod := labels.Set(cronJob(t, echo).Spec.JobTemplate.Spec.Template.Labels)
+	policy := liveChild[networkingv1.NetworkPolicy](t, echo, testConfig).Spec
+	matches := func(selector *metav1.LabelSelector) bool {
+		s, err := metav1.LabelSelectorAsSelector(selector)
+		g.Expect(err).NotTo(HaveOccurred())
+		return s.Matches(pod)
+	}
+	g.Expect(matches(&policy.PodSelector)).To(BeFalse(), "the policy denies the egress of the check")
+	g.Expect(policy.Ingress).To(HaveLen(2))
+	rule := policy.Ingress[1]
+	if !matches(rule.From[0].PodSelector) || rule.From[0].NamespaceSelector != nil || rule.Ports[0].Port.IntVal != echo.Spec.Port {
+		t.Errorf("the rule is %+v", rule)
+	}
+}
+
+// TestCheck_podsAreNotEchoServers checks that a check's pods do not receive requests, and that the operator does not mistake these pods for
+// echo servers.
+func TestCheck_podsAreNotEchoServers(t *testing.T) {
+	g := NewWithT(t)
+	echo := checked()
+	job := cronJob(t, echo)
+	pod := corev1.Pod{ObjectMeta: job.Spec.JobTemplate.Spec.Template.ObjectMeta, Spec: *podOf(job)}
+	g.Expect(labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects it")
+	if own, companions := SplitPods([]corev1.Pod{pod}); len(own)+len(companions) > 0 {
+		t.Error("the check's pod counts as a pod of the Echo")
+	}
+	g.Expect(CheckOf(&pod)).To(Equal("path"))
+	g.Expect(EchoOf(&pod)).To(Equal("web"))
+	if other := (&corev1.Pod{}); CheckOf(other) != "" {
+		t.Errorf("another pod belongs to the check %q", CheckOf(other))
+	}
+}
+
+func TestCheck_runsWhereEchoServersMayRun(t *testing.T) {
+	echo := checked()
+	echo.Spec.NodeSelector = map[string]v1.LabelValue{"pool": "edge"}
+	echo.Spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
+	echo.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "mirror"}}
+	echo.Spec.ServiceAccountName, echo.Spec.PriorityClassName = "mesh", "high"
+	nodes := support.Echo("ns", "x", support.EveryField).Spec.Affinity.NodeAffinity
+	echo.Spec.Affinity = &corev1.Affinity{NodeAffinity: nodes, PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}}
+	pod := podOf(cronJob(t, echo))
+	if pod.NodeSelector["pool"] != "edge" || pod.Tolerations[0].Key != "edge" || pod.ImagePullSecrets[0].Name != "mirror" ||
+		pod.ServiceAccountName != "mesh" || pod.DeprecatedServiceAccount != "mesh" || pod.PriorityClassName != "high" {
+		t.Errorf("got %+v", pod)
+	}
+	NewWithT(t).Expect(pod.Affinity).To(Equal(&corev1.Affinity{NodeAffinity: nodes}), "only echo servers have an affinity to other pods")
+}
+
+func TestCheck_resources(t *testing.T) {
+	for limit, want := range map[string]struct{ request, limit string }{
+		"": {"10m", "0"}, "500m": {"10m", "500m"}, "1": {"10m", "1"}, "5m": {"5m", "5m"}, "1500u": {"2m", "2m"},
+	} {
+		echo := checked()
+		echo.Spec.Resources = &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}, Limits: corev1.ResourceList{}}
+		if limit != "" {
+			echo.Spec.Resources.Limits[corev1.ResourceCPU] = resource.MustParse(limit)
+		}
+		got := podOf(cronJob(t, echo)).Containers[0].Resources
+		if got.Requests.Cpu().String() != want.request || got.Limits.Cpu().String() != want.limit || got.Limits.Memory().String() != "128Mi" {
+			t.Errorf("with a CPU limit of %q, a check has the resources %v", limit, got)
+		}
+	}
+}
+
+func TestCheck_needsURLAndEchoServers(t *testing.T) {
+	echo := checked()
+	echo.Status.ExternalURL = ""
+	NewWithT(t).Expect(cronJob(t, echo)).To(BeNil())
+	echo.Spec.Checks[0].URL = "http://web.ns.svc"
+	job := cronJob(t, echo)
+	if args := podOf(job).Containers[0].Args; args[len(args)-1] != "http://web.ns.svc" {
+		t.Errorf("the arguments are %q", args)
+	}
+	if echo.Spec.Replicas = new(int32(0)); !*cronJob(t, echo).Spec.Suspend {
+		t.Error("the check runs without echo servers")
+	}
+}
+
+func TestCheck_digestCoversOnlyPodSpec(t *testing.T) {
+	hash := func(change func(*v1.Echo)) string {
+		echo := checked()
+		change(echo)
+		return cronJob(t, echo).Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
+	}
+	base := hash(func(*v1.Echo) {})
+	if other := hash(func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "@hourly" }); other != base || base == "" {
+		t.Errorf("another schedule has the digest %q, not %q", other, base)
+	}
+	if hash(func(e *v1.Echo) { e.Status.ExternalURL = "https://other.example.com" }) == base {
+		t.Error("another URL has the same digest")
+	}
+}
+
+func TestCronJobName(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	names := map[string]bool{}
+	for _, c := range []struct{ echo, check, want string }{
+		{"web", "path", "web-path"},
+		{"web", strings.Repeat("b", 30), "web-" + strings.Repeat("b", 30)},
+		{long, "path", ""},
+		{long, "other", ""},
+		{strings.Repeat("a", 62) + "b", "path", ""},
+		{strings.Repeat("a", 42) + "-b", "path-of-it", ""},
+	} {
+		got := cronJobName(support.Echo("ns", c.echo), c.check)
+		if c.want != "" && got != c.want || len(got) > maxCronJobName || len(validation.IsDNS1123Subdomain(got)) > 0 || names[got] ||
+			strings.Contains(got, "--") {
+			t.Errorf("%s, %s: %q", c.echo, c.check, got)
+		}
+		names[got] = true
+	}
+}
+
+func TestAllowsPathCheck(t *testing.T) {
+	g := NewWithT(t)
+	for name, c := range map[string]struct {
+		url, address string
+		own, any     bool // whether the URL is allowed
+	}{
+		"the default":                  {"", "", true, true},
+		"the external URL":             {"https://web.example.com/echo", "", true, true},
+		"below it":                     {"https://web.example.com/echo/a/b", "", true, true},
+		"the Service":                  {"http://web.ns.svc", "", true, true},
+		"below the Service":            {"http://web.ns.svc/", "", true, true},
+		"next to it":                   {"https://web.example.com/echoes", "", false, true},
+		"above it":                     {"https://web.example.com/", "", false, true},
+		"out of it":                    {"https://web.example.com/echo/../admin", "", false, true},
+		"out of it at the end":         {"https://web.example.com/echo/..", "", false, true},
+		"out of it, escaped":           {"https://web.example.com/echo/%2e%2e/admin", "", false, true},
+		"out of it by a backslash":     {`https://web.example.com/echo/..\admin`, "", false, true},
+		"another scheme":               {"http://web.example.com/echo", "", false, true},
+		"another port":                 {"https://web.example.com:8443/echo", "", false, true},
+		"another host":                 {"https://web.example.com.example.org/echo", "", false, true},
+		"another host by the userinfo": {"http://web.ns.svc@example.org/", "", false, true},
+		"an address":                   {"", "192.0.2.1", false, true},
+	} {
+		echo := checked(func(check *v1.EchoCheck) { check.URL, check.Address = c.url, c.address })
+		if err := (Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.own ||
+			err != nil && !strings.Contains(err.Error(), "CHECK_URLS") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := (Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.any {
+			t.Errorf("%s, any: %v", name, err)
+		}
+	}
+	echo := checked(func(check *v1.EchoCheck) { check.URL = "http://example.org" })
+	echo.Status.ExternalURL = ""
+	own := (Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(own).To(HaveOccurred(), "without a URL of its own, an Echo may check any")
+	without := (Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], Images{})
+	g.Expect(without).To(MatchError(ContainSubstring("RELATED_IMAGE_PATHCHECK")), "without an image")
+}

@@ -1,0 +1,107 @@
+package objects
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Child describes an object that an Echo has or could have.
+type Child struct {
+	Kind string
+	Key  client.ObjectKey
+	// NewObject returns an empty object of the kind, into which the live object can be read.
+	NewObject func() client.Object
+	// Desired holds exactly the fields that the operator sets. It is nil if the object should not exist.
+	Desired *unstructured.Unstructured
+	// Optional is true if some clusters do not serve the kind.
+	Optional bool
+	// RunsPods is true if the object creates the Echo's pods.
+	RunsPods bool
+	// Recreate reports whether an object that differs must be recreated instead of updated. It is nil if objects of this kind are always
+	// updated.
+	Recreate Recreate
+	// MergeLive completes the desired object with values from the live object. It is nil if there is nothing to complete.
+	MergeLive MergeLive
+	// TriedAsCopy is true if the API server rejects updates that require recreating the object, so that only a copy of the object can show
+	// whether the API server accepts the recreated object.
+	TriedAsCopy bool
+}
+
+// WithLive returns a copy of a child that also contains the list items that the API server added. Otherwise, an apply would remove these
+// items from lists that are set as a whole.
+func (c Child) WithLive(live client.Object) Child {
+	if c.MergeLive != nil && c.Desired != nil {
+		c.Desired = c.MergeLive(c.Desired, live)
+	}
+	return c
+}
+
+// DryRunCopy returns a renamed copy of a child. A dry run with the copy shows whether the API server accepts the child. DryRunCopy returns
+// nil if an update of the child shows this.
+func (c Child) DryRunCopy() *unstructured.Unstructured {
+	const suffix = "-trial"
+	if !c.TriedAsCopy {
+		return nil
+	}
+	dryRun := c.Desired.DeepCopy()
+	dryRun.SetName(c.Key.Name[:min(len(c.Key.Name), validation.DNS1035LabelMaxLength-len(suffix))] + suffix)
+	return dryRun
+}
+
+// Body returns the desired object as JSON that is also valid YAML. It adds the given UID and resource version unless they are empty.
+func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
+	object := maps.Clone(c.Desired.Object)
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	if uid != "" {
+		metadata["uid"] = string(uid)
+	}
+	if resourceVersion != "" {
+		metadata["resourceVersion"] = resourceVersion
+	}
+	object["metadata"] = metadata
+	body, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("writing %s %s: %w", c.Kind, c.Key, err)
+	}
+	return escaped(body), nil
+}
+
+// Recreate reports whether an object must be recreated. Its arguments are the desired JSON, the live JSON, and the fields that the operator
+// owns.
+type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
+
+// MergeLive returns the desired object completed with values from the live object. It does not change its arguments.
+type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
+
+// escaped returns JSON in which characters that YAML forbids or changes are escaped. The API server parses the body of an apply request as
+// YAML.
+func escaped(body []byte) []byte {
+	if !bytes.ContainsFunc(body, unlikeYAML) {
+		return body
+	}
+	all := make([]byte, 0, len(body)+6)
+	for _, r := range string(body) {
+		if unlikeYAML(r) {
+			all = fmt.Appendf(all, `\u%04x`, r)
+		} else {
+			all = utf8.AppendRune(all, r)
+		}
+	}
+	return all
+}
+
+// unlikeYAML reports whether a character is allowed in JSON strings, but is forbidden or changed in YAML strings. Such characters are the
+// byte order mark, noncharacters, and control characters such as the line break U+0085.
+func unlikeYAML(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
+}

@@ -1,0 +1,177 @@
+package objects
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Gateways holds the existing Gateways of an Echo.
+type Gateways map[client.ObjectKey]*gatewayv1.Gateway
+
+// GatewayKey returns the key of the Gateway to which an Echo refers.
+func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey {
+	if parent.Namespace == "" {
+		return client.ObjectKey{Namespace: echo.Namespace, Name: parent.Name}
+	}
+	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
+}
+
+// gatewayURL returns an Echo's URL at the first of the Echo's Gateways that has accepted the Echo's HTTPRoute. The URL uses HTTPS if a
+// listener offers it. The URL is empty if there is no such Gateway, or if neither a host name nor an address is known.
+func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
+	if !HasGateway(echo) || route == nil {
+		return ""
+	}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		gateway := gateways[GatewayKey(echo, parent)]
+		if gateway == nil || !isAccepted(route, echo, parent) {
+			continue
+		}
+		for _, scheme := range []string{"https", "http"} {
+			if url := urlAt(gateway, scheme, parent.SectionName, echo); url != "" {
+				return url + strings.TrimSuffix(echo.Spec.Gateway.Path, "/")
+			}
+		}
+	}
+	return ""
+}
+
+// urlAt returns an Echo's URL at a Gateway's first listener that serves the given scheme and admits the Echo's HTTPRoute. If section is
+// set, the listener must have that name. The URL is empty if there is no such listener.
+func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
+	for i := range gateway.Spec.Listeners {
+		listener := &gateway.Spec.Listeners[i]
+		if string(listener.Protocol) != strings.ToUpper(scheme) || section != "" && section != string(listener.Name) ||
+			!admits(listener.AllowedRoutes, gateway.Namespace == echo.Namespace) {
+			continue
+		}
+		if host := listenerHost(listener, echo.Spec.Gateway.Hostnames, gateway.Status.Addresses); host != "" {
+			return hostURL(scheme, host, listener.Port)
+		}
+	}
+	return ""
+}
+
+// admits reports whether a listener can admit an HTTPRoute, given whether the HTTPRoute is in the Gateway's namespace. A namespace selector
+// counts as a match, because the operator does not know which namespaces match it.
+func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
+	if allowed == nil {
+		return sameNamespace
+	}
+	isHTTPRoute := func(kind gatewayv1.RouteGroupKind) bool { return kind.Kind == "HTTPRoute" }
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
+		return false
+	}
+	from := gatewayv1.NamespacesFromSame
+	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+		from = *allowed.Namespaces.From
+	}
+	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector ||
+		from == gatewayv1.NamespacesFromSame && sameNamespace
+}
+
+// isAccepted reports whether a Gateway has accepted an Echo's HTTPRoute.
+func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	return slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), func(conditions []metav1.Condition) bool {
+		return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
+	})
+}
+
+// RouteConditions returns the conditions that each controller reports in a route's status for a Gateway of the Echo.
+func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	var all [][]metav1.Condition
+	for _, each := range status.Parents {
+		if refersTo(each.ParentRef, echo, parent) {
+			all = append(all, each.Conditions)
+		}
+	}
+	return all
+}
+
+// PolicyConditions returns the conditions that each controller reports in a policy's status for a Gateway of the Echo, regardless of the
+// listener. Some controllers, such as Traefik 3.6, report the policy's namespace as the Gateway's namespace.
+func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	desired := GatewayKey(echo, parent)
+	var all [][]metav1.Condition
+	for _, each := range status.Ancestors {
+		reported := GatewayKey(echo, referenceOf(each.AncestorRef))
+		if isGateway(each.AncestorRef) && reported.Name == desired.Name && (reported.Namespace == desired.Namespace ||
+			reported.Namespace == echo.Namespace) {
+			all = append(all, each.Conditions)
+		}
+	}
+	return all
+}
+
+// refersTo reports whether a reference in a status points to a Gateway of the Echo, or to the listener that the Echo names.
+func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	found := referenceOf(reference)
+	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
+}
+
+// referenceOf converts a parent reference in a status to the type that the Echo API uses.
+func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
+	found := v1.EchoGatewayReference{Name: string(reference.Name)}
+	if reference.Namespace != nil {
+		found.Namespace = string(*reference.Namespace)
+	}
+	if reference.SectionName != nil {
+		found.SectionName = string(*reference.SectionName)
+	}
+	return found
+}
+
+func isGateway(reference gatewayv1.ParentReference) bool {
+	return reference.Kind == nil || *reference.Kind == GatewayKind
+}
+
+// listenerHost returns a host for which a listener forwards requests to a route: the first name that they share, or an address of the
+// Gateway if neither has a name. An empty list stands for all names. If no such host exists, the result is empty.
+func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
+	own := ""
+	if listener.Hostname != nil {
+		own = string(*listener.Hostname)
+	}
+	for _, name := range append([]string{own}, names...) {
+		if name != "" && !strings.HasPrefix(name, "*.") && matchesHost(own, name) && matchesAny(names, name) {
+			return name
+		}
+	}
+	if own == "" && len(names) == 0 && len(addresses) > 0 {
+		return addresses[0].Value
+	}
+	return ""
+}
+
+// matchesAny reports whether any host name in a list matches a name. An empty list matches all names.
+func matchesAny(names []string, name string) bool {
+	for _, each := range names {
+		if matchesHost(each, name) {
+			return true
+		}
+	}
+	return len(names) == 0
+}
+
+// matchesHost reports whether a host name, such as *.example.com, matches a name. An empty host name matches all names.
+func matchesHost(host, name string) bool {
+	suffix, wildcard := strings.CutPrefix(host, "*")
+	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)
+}
+
+// AttachesTo reports whether an Echo refers to the given Gateway.
+func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
+	if !HasGateway(echo) {
+		return false
+	}
+	key := client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}
+	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs,
+		func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
+}

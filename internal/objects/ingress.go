@@ -1,0 +1,86 @@
+package objects
+
+import (
+	"cmp"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Ingress returns the Ingress in front of an Echo's Service, or nil if the Ingress is disabled.
+func Ingress(echo *v1.Echo, config Config) any {
+	if !HasIngress(echo) {
+		return nil
+	}
+	desired := echo.Spec.Ingress
+	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
+		WithName(echo.Name).
+		WithPort(networkingv1ac.ServiceBackendPort().WithNumber(echo.Spec.Service.Port)))
+	rule := networkingv1ac.IngressRule().WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
+		WithPath(ingressPath(desired)).
+		WithPathType(pathType(desired)).
+		WithBackend(backend)))
+	if desired.Host != "" {
+		rule.WithHost(desired.Host)
+	}
+	spec := networkingv1ac.IngressSpec().WithRules(rule)
+	if desired.ClassName != "" {
+		spec.WithIngressClassName(desired.ClassName)
+	}
+	if desired.TLS {
+		spec.WithTLS(ingressTLS(desired, config.Routes))
+	}
+	return networkingv1ac.Ingress(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(spec)
+}
+
+// RefineIngress sets the function that reports whether an Ingress must be recreated.
+func RefineIngress(ingress *Child) { ingress.Recreate = recreateIngress }
+
+// recreateIngress reports whether an Ingress must be recreated because its class is no longer set. The API server sets the default class
+// only when an Ingress is created.
+func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
+	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
+	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
+}
+
+// ingressTLS returns the TLS entry of an Ingress. If the cluster serves Routes, an entry without a Secret has no host. OpenShift uses the
+// router's default certificate only for an entry without a host, and creates no Route for a host without a valid Secret
+// (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the default
+// certificate.
+func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
+	tls := networkingv1ac.IngressTLS()
+	if desired.Host != "" && (desired.TLSSecretName != "" || !routes) {
+		tls.WithHosts(desired.Host)
+	}
+	if desired.TLSSecretName != "" {
+		tls.WithSecretName(desired.TLSSecretName)
+	}
+	return tls
+}
+
+// NoRoute explains why OpenShift creates no Route for an Echo's Ingress, or returns an empty string.
+func NoRoute(echo *v1.Echo, config Config) string {
+	switch {
+	case !config.Routes || !HasIngress(echo):
+		return ""
+	case echo.Spec.Ingress.Host == "":
+		return "OpenShift creates no Route for an Ingress without a host: set spec.ingress.host."
+	case pathType(echo.Spec.Ingress) == networkingv1.PathTypeExact:
+		return "OpenShift creates no Route for an Ingress with the pathType Exact: use Prefix."
+	}
+	return ""
+}
+
+// ingressPath returns the path of an Ingress, which defaults to /.
+func ingressPath(desired *v1.EchoIngress) string { return cmp.Or(desired.Path, "/") }
+
+// pathType returns the path type of an Ingress, which defaults to Prefix.
+func pathType(desired *v1.EchoIngress) networkingv1.PathType {
+	return cmp.Or(desired.PathType, networkingv1.PathTypePrefix)
+}

@@ -1,0 +1,121 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfiguration {
+	desired := &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
+	change(desired)
+	configuration, _ := Ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = desired }),
+		Config{}).(*networkingv1ac.IngressApplyConfiguration)
+	return configuration
+}
+
+func TestIngressPath_defaultsToRoot(t *testing.T) {
+	NewWithT(t).Expect(*ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Path).To(Equal("/"))
+}
+
+func TestIngressTLS(t *testing.T) {
+	for name, c := range map[string]struct {
+		ingress v1.EchoIngress
+		routes  bool
+		want    string // the expected host and Secret
+	}{
+		"without TLS":                          {v1.EchoIngress{Host: "a"}, false, "no entry"},
+		"with a Secret":                        {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, false, "[a] s"},
+		"with a Secret, for Routes":            {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, true, "[a] s"},
+		"with a Secret, for all hosts":         {v1.EchoIngress{TLS: true, TLSSecretName: "s"}, false, "[] s"},
+		"with the default certificate":         {v1.EchoIngress{Host: "a", TLS: true}, false, "[a] "},
+		"with the default certificate, Routes": {v1.EchoIngress{Host: "a", TLS: true}, true, "[] "},
+	} {
+		got := "no entry"
+		for _, entry := range builtIngress(t, c.ingress, c.routes).Spec.TLS {
+			got = fmt.Sprint(entry.Hosts, " ", entry.SecretName)
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// builtIngress returns an Echo's Ingress as the API server stores it.
+func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networkingv1.Ingress {
+	t.Helper()
+	desired.Enabled = true
+	built := Ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &desired }), Config{Routes: routes})
+	return AsConfiguration[networkingv1.Ingress](built)
+}
+
+// routeFor describes the certificate of the Route that OpenShift creates for an Ingress with one path: none, the certificate in the Secret,
+// or the default certificate. The result is "no Route" if OpenShift creates none. See sync and tlsConfigForIngress in
+// github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go.
+func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {
+	rule := ingress.Spec.Rules[0]
+	if rule.Host == "" || *rule.HTTP.Paths[0].PathType == networkingv1.PathTypeExact {
+		return "no Route"
+	}
+	for _, entry := range ingress.Spec.TLS {
+		switch {
+		case slices.Contains(entry.Hosts, rule.Host) && !secretIsValid:
+			return "no Route"
+		case slices.Contains(entry.Hosts, rule.Host):
+			return "certificate of " + entry.SecretName
+		case len(entry.Hosts) == 0 && entry.SecretName == "":
+			return "default certificate"
+		}
+	}
+	return "no TLS"
+}
+
+func TestNoRoute(t *testing.T) {
+	for name, c := range map[string]struct {
+		ingress v1.EchoIngress
+		secret  bool
+		want    string
+	}{
+		"HTTP":                               {v1.EchoIngress{Host: "a"}, false, "no TLS"},
+		"HTTP with a pattern":                {v1.EchoIngress{Host: "a", PathType: networkingv1.PathTypeImplementationSpecific}, false, "no TLS"},
+		"without a host":                     {v1.EchoIngress{}, false, "no Route"},
+		"with a Secret, without a host":      {v1.EchoIngress{TLS: true, TLSSecretName: "s"}, true, "no Route"},
+		"an exact path":                      {v1.EchoIngress{Host: "a", PathType: networkingv1.PathTypeExact}, false, "no Route"},
+		"the default certificate":            {v1.EchoIngress{Host: "a", TLS: true}, false, "default certificate"},
+		"a certificate":                      {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, true, "certificate of s"},
+		"a certificate that is not there":    {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, false, "no Route"},
+		"a wildcard and default certificate": {v1.EchoIngress{Host: "*.a", TLS: true}, false, "default certificate"},
+	} {
+		ingress := builtIngress(t, c.ingress, true)
+		if got := routeFor(ingress, c.secret); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+		c.ingress.Enabled = true
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &c.ingress })
+		if got, want := NoRoute(echo, Config{Routes: true}), routeFor(ingress, true) == "no Route"; (got != "") != want {
+			t.Errorf("%s: the message is %q", name, got)
+		}
+		if got := NoRoute(echo, Config{}); got != "" {
+			t.Errorf("%s, where no Routes are served: the message is %q", name, got)
+		}
+	}
+}
+
+func TestIngress_setsClass(t *testing.T) {
+	NewWithT(t).Expect(ingressOf(func(*v1.EchoIngress) {}).Spec.IngressClassName).To(BeNil(), "without a class")
+	if got := ingressOf(func(i *v1.EchoIngress) { i.ClassName = "nginx" }).Spec.IngressClassName; *got != "nginx" {
+		t.Errorf("with a class: %s", *got)
+	}
+}
+
+func TestIngress_isNilIfDisabled(t *testing.T) {
+	NewWithT(t).Expect(ingressOf(func(i *v1.EchoIngress) { i.Enabled = false })).To(BeNil(), "an Ingress that is disabled")
+}

@@ -1,0 +1,241 @@
+package objects
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
+	t.Helper()
+	g := NewWithT(t)
+	want, err := WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), &v1.Echo{}, labels, owner)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(AddDigest(want)).To(Succeed())
+	for key, value := range annotations {
+		g.Expect(want.GetAnnotations()[key]).To(Equal(value), "the annotation %s", key)
+	}
+	return want.GetAnnotations()[v1.AppliedHashAnnotation]
+}
+
+func TestAddDigest_coversMetadata(t *testing.T) {
+	type m = map[string]string
+	base := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"})
+	if again := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}); again != base || base == "" {
+		t.Errorf("the same object has the digests %q and %q", base, again)
+	}
+	others := m{
+		"annotation": digestOf(t, m{"a": "x"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}),
+		"label":      digestOf(t, m{"a": "b"}, m{"c": "x"}, metav1.OwnerReference{UID: "u"}),
+		"owner":      digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "x"}),
+	}
+	for name, other := range others {
+		if other == base {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+}
+
+// TestWithMetadata_commonMetadata checks that an object's own metadata takes precedence over the common metadata.
+func TestWithMetadata_commonMetadata(t *testing.T) {
+	g := NewWithT(t)
+	echo := &v1.Echo{Spec: v1.EchoSpec{CommonMetadata: &v1.CommonMetadata{Labels: v1.Labels{"a": "common", "b": "common"},
+		Annotations: v1.Annotations{"c": "common", "d": "common"}}}}
+	want, err := WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(map[string]string{"c": "own"}), echo,
+		map[string]string{"a": "own"}, metav1.OwnerReference{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(want.GetLabels()).To(Equal(map[string]string{"a": "own", "b": "common"}))
+	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
+}
+
+// TestCommonMetadata_everyObject checks that all objects, and the pod and Job templates in them, have the common labels and annotations.
+func TestCommonMetadata_everyObject(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
+	all, err := Desired(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	check, err := Check(echo, &echo.Spec.Checks[0], testConfig.Images)
+	g.Expect(err).NotTo(HaveOccurred())
+	companion, err := Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	templates := map[string][][]string{"Deployment": {{"spec", "template"}},
+		"CronJob": {{"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}}}
+	for _, child := range append(all, check, PodMonitor(echo), companion) {
+		for _, path := range append(templates[child.Kind], nil) {
+			labels, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "labels")...)
+			annotations, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "annotations")...)
+			g.Expect(labels).To(HaveKeyWithValue("cost-center", "1"), "%s %v", child.Kind, path)
+			g.Expect(annotations).To(HaveKeyWithValue("example.org/owner", "us"), "%s %v", child.Kind, path)
+		}
+	}
+}
+
+func TestWithMetadata_returnsConversionError(t *testing.T) {
+	_, err := WithMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
+	NewWithT(t).Expect(err).To(HaveOccurred(), "an object that cannot be converted was accepted")
+}
+
+func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
+	reference := CompanionOwnerReference(&corev1.Pod{Name: "web-0", UID: "u"})
+	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
+		*reference.BlockOwnerDeletion {
+		t.Errorf("got %+v", reference)
+	}
+}
+
+// specFields returns the JSON paths of the fields in a spec. It does not descend into types from other packages.
+func specFields(of reflect.Type, path string) []string {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[v1.Echo]().PkgPath() {
+		return []string{path}
+	}
+	var all []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		all = append(all, specFields(field.Type, strings.TrimPrefix(path+"."+name, "."))...)
+	}
+	return all
+}
+
+// fieldChange changes one field of the Echo from support.EveryField. It lists the kinds of the children that must then be applied again, in
+// the order of the table of kinds. In this list, "companion" means that the companions must be replaced.
+type fieldChange struct {
+	change func(*v1.EchoSpec)
+	again  string
+}
+
+func fieldChanges() map[string]fieldChange {
+	return map[string]fieldChange{
+		"replicas":                   {func(s *v1.EchoSpec) { s.Replicas = new(int32(4)) }, "Deployment"},
+		"image":                      {func(s *v1.EchoSpec) { s.Image = "other:2" }, "Deployment companion"},
+		"port":                       {func(s *v1.EchoSpec) { s.Port = 444 }, "Deployment NetworkPolicy companion"},
+		"env":                        {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Deployment companion"},
+		"args":                       {func(s *v1.EchoSpec) { s.Args = []string{"-w"} }, "Deployment companion"},
+		"imagePullPolicy":            {func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }, "Deployment companion"},
+		"imagePullSecrets":           {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Deployment CronJob companion"},
+		"response.statusCode":        {func(s *v1.EchoSpec) { s.Response.StatusCode = 500 }, "Deployment companion"},
+		"response.delayMilliseconds": {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Deployment companion"},
+		"response.headers":           {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
+		"response.body":              {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Deployment companion"},
+		"response.faults":            {func(s *v1.EchoSpec) { s.Response.Faults[0].Percentage = 20 }, "Deployment companion"},
+		"server.controls":            {func(s *v1.EchoSpec) { s.Server.Controls = v1.ControlsNone }, "Deployment companion"},
+		"server.identity":            {func(s *v1.EchoSpec) { s.Server.Identity = nil }, "Deployment companion"},
+		"tls.secretName":             {func(s *v1.EchoSpec) { s.TLS.SecretName = "other" }, "Deployment companion"},
+		"tls.port":                   {func(s *v1.EchoSpec) { s.TLS.Port = 9443 }, "Deployment NetworkPolicy companion"},
+		"tls.servicePort":            {func(s *v1.EchoSpec) { s.TLS.ServicePort = 8443 }, "Service HTTPRoute GRPCRoute"},
+		"tls.clientCertificate":      {func(s *v1.EchoSpec) { s.TLS.ClientCertificate = v1.ClientCertificateNone }, "Deployment companion"},
+		"resources":                  {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment CronJob companion"},
+		"service.type":               {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
+		"service.port":               {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service Ingress"},
+		"service.annotations":        {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "Service"},
+		"service.externalTrafficPolicy": {func(s *v1.EchoSpec) {
+			s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+		}, "Service"},
+		"service.loadBalancerClass":        {func(s *v1.EchoSpec) { s.Service.LoadBalancerClass = "example.com/other" }, "Service"},
+		"service.loadBalancerSourceRanges": {func(s *v1.EchoSpec) { s.Service.LoadBalancerSourceRanges = nil }, "Service"},
+		"service.ipFamilies":               {func(s *v1.EchoSpec) { s.Service.IPFamilies = nil }, "Service"},
+		"service.ipFamilyPolicy": {func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicyRequireDualStack },
+			"Service"},
+		"service.internalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = "" }, "Service CronJob"},
+		"service.sessionAffinity":         {func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityNone }, "Service"},
+		"ingress.enabled":                 {func(s *v1.EchoSpec) { s.Ingress.Enabled = false }, "Deployment Ingress"},
+		"ingress.host":                    {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "Ingress"},
+		"ingress.path":                    {func(s *v1.EchoSpec) { s.Ingress.Path = "/other" }, "Ingress"},
+		"ingress.className":               {func(s *v1.EchoSpec) { s.Ingress.ClassName = "other" }, "Ingress"},
+		"ingress.tls":                     {func(s *v1.EchoSpec) { s.Ingress.TLS = false }, "Ingress"},
+		"ingress.tlsSecretName":           {func(s *v1.EchoSpec) { s.Ingress.TLSSecretName = "other" }, "Ingress"},
+		"ingress.annotations":             {func(s *v1.EchoSpec) { s.Ingress.Annotations["c"] = "e" }, "Ingress"},
+		"gateway.enabled":                 {func(s *v1.EchoSpec) { s.Gateway.Enabled = false }, "BackendTLSPolicy HTTPRoute GRPCRoute"},
+		"gateway.parentRefs":              {func(s *v1.EchoSpec) { s.Gateway.ParentRefs[0].SectionName = "" }, "HTTPRoute GRPCRoute"},
+		"gateway.hostnames":               {func(s *v1.EchoSpec) { s.Gateway.Hostnames[0] = "other.example.com" }, "HTTPRoute"},
+		"gateway.path":                    {func(s *v1.EchoSpec) { s.Gateway.Path = "/other" }, "HTTPRoute"},
+		"gateway.grpc.hostnames":          {func(s *v1.EchoSpec) { s.Gateway.GRPC.Hostnames[0] = "other.example.com" }, "GRPCRoute"},
+		"gateway.backendTLS.hostname":     {func(s *v1.EchoSpec) { s.Gateway.BackendTLS.Hostname = "other" }, "BackendTLSPolicy"},
+		"gateway.backendTLS.caConfigMap":  {func(s *v1.EchoSpec) { s.Gateway.BackendTLS.CAConfigMap = "other" }, "BackendTLSPolicy"},
+		"gateway.annotations":             {func(s *v1.EchoSpec) { s.Gateway.Annotations["e"] = "g" }, "HTTPRoute GRPCRoute"},
+		"disruptionBudget.enabled":        {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "PodDisruptionBudget"},
+		"disruptionBudget.maxUnavailable": {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "PodDisruptionBudget"},
+		"monitoring.enabled":              {func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} }, "PodMonitor"},
+		"networkPolicy.enabled":           {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
+		"networkPolicy.from":              {func(s *v1.EchoSpec) { s.NetworkPolicy.From[0].IPBlock.CIDR = "10.2.0.0/16" }, "NetworkPolicy"},
+		"checks":                          {func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@daily" }, "CronJob"},
+		"podSecurityContext":              {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
+		"securityContext":                 {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Deployment companion"},
+		"nodeSelector":                    {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment CronJob"},
+		"tolerations":                     {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "Deployment CronJob"},
+		"affinity":                        {func(s *v1.EchoSpec) { s.Affinity = nil }, "Deployment CronJob"},
+		"topologySpreadConstraints":       {func(s *v1.EchoSpec) { s.TopologySpreadConstraints[0].MaxSkew = 3 }, "Deployment"},
+		"priorityClassName":               {func(s *v1.EchoSpec) { s.PriorityClassName = "low" }, "Deployment CronJob"},
+		"serviceAccountName":              {func(s *v1.EchoSpec) { s.ServiceAccountName = "" }, "Deployment CronJob companion"},
+		"podLabels":                       {func(s *v1.EchoSpec) { s.PodLabels["team"] = "b" }, "Deployment"},
+		"podAnnotations":                  {func(s *v1.EchoSpec) { s.PodAnnotations["note"] = "c" }, "Deployment companion"},
+		"commonMetadata.labels": {func(s *v1.EchoSpec) { s.CommonMetadata.Labels["cost-center"] = "2" },
+			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
+		"commonMetadata.annotations": {func(s *v1.EchoSpec) { s.CommonMetadata.Annotations["example.org/owner"] = "them" },
+			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
+		"service.portName":    {func(s *v1.EchoSpec) { s.Service.PortName = "grpc" }, "Service"},
+		"service.appProtocol": {func(s *v1.EchoSpec) { s.Service.AppProtocol = "http" }, "Service"},
+		"ingress.pathType":    {func(s *v1.EchoSpec) { s.Ingress.PathType = networkingv1.PathTypeExact }, "Ingress"},
+		"paused":              {func(s *v1.EchoSpec) { s.Paused = true }, ""},
+	}
+}
+
+// digests returns the digests of all children, keyed by kind. The digest of the companion has the key "companion".
+func digests(t *testing.T, echo *v1.Echo) map[string]string {
+	t.Helper()
+	g := NewWithT(t)
+	all, err := Desired(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	made := map[string]string{"companion": liveCompanion(t, support.PodWithCompanionLabel(), echo).Annotations[v1.AppliedHashAnnotation]}
+	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, c := range append(all, PodMonitor(echo), job) {
+		if c.Desired != nil {
+			g.Expect(AddDigest(c.Desired)).To(Succeed())
+			made[c.Kind] = c.Desired.GetAnnotations()[v1.AppliedHashAnnotation]
+		}
+	}
+	return made
+}
+
+// digested returns the keys of the digests, in the order of the table of kinds.
+func digested() []string {
+	var names []string
+	for _, k := range Table() {
+		names = append(names, k.Kind)
+	}
+	return append(names, "companion")
+}
+
+func TestDesired_fieldsChangeOnlyTheirChildren(t *testing.T) {
+	g := NewWithT(t)
+	fields, changes := specFields(reflect.TypeFor[v1.EchoSpec](), ""), fieldChanges()
+	slices.Sort(fields)
+	g.Expect(slices.Sorted(maps.Keys(changes))).To(BeComparableTo(fields), "fields without a test")
+	before := digests(t, support.Echo("ns", "x", support.EveryField))
+	for name, c := range changes {
+		after := digests(t, support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { c.change(&e.Spec) }))
+		var again []string
+		for _, child := range digested() {
+			if before[child] != after[child] {
+				again = append(again, child)
+			}
+		}
+		g.Expect(strings.Join(again, " ")).To(Equal(c.again), "another %s", name)
+	}
+}

@@ -1,0 +1,111 @@
+package objects
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// networkPolicy returns an Echo's NetworkPolicy, or nil if it is disabled. The policy lets the same peers both send requests to the echo
+// servers and companions and scrape their metrics. It allows no traffic from these pods.
+func networkPolicy(echo *v1.Echo, config Config) any {
+	desired := echo.Spec.NetworkPolicy
+	if desired == nil || !desired.Enabled {
+		return nil
+	}
+	allow := networkingv1ac.NetworkPolicyIngressRule()
+	for i := range desired.From {
+		allow.WithFrom(AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
+	}
+	if len(desired.From) == 0 { // a rule without peers would allow traffic from anywhere
+		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
+	}
+	ports := requestPorts(echo)
+	if config.Images.FirstParty(config.Images.Of(echo)) { // other images do not have a metrics port
+		ports = slices.Insert(ports, 1, MetricsPort(echo))
+	}
+	for _, port := range ports {
+		allow.WithPorts(tcpPort(port))
+	}
+	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
+	if len(echo.Spec.Checks) > 0 {
+		rules = append(rules, fromChecks(echo))
+	}
+	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().
+				WithMatchLabels(map[string]string{LabelInstance: echo.Name}).
+				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+					WithKey(LabelName).
+					WithOperator(metav1.LabelSelectorOpIn).
+					WithValues(NameValue, CompanionNameValue))).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
+			WithIngress(rules...))
+}
+
+// fromChecks returns the rule that allows an Echo's checks to send requests directly to its pods.
+func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
+		WithMatchLabels(map[string]string{LabelName: checkNameValue, LabelInstance: echo.Name})))
+	for _, port := range requestPorts(echo) {
+		rule.WithPorts(tcpPort(port))
+	}
+	return rule
+}
+
+// requestPorts returns the ports on which the echo servers receive requests.
+func requestPorts(echo *v1.Echo) []int32 {
+	if HasTLS(&echo.Spec) {
+		return []int32{echo.Spec.Port, HTTPSPort(echo.Spec.TLS)}
+	}
+	return []int32{echo.Spec.Port}
+}
+
+func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
+}
+
+// noEgress sets an empty list of egress rules in a NetworkPolicy, so that rules from other clients are removed. An apply configuration
+// would omit the empty list.
+func noEgress(policy *Child) {
+	if policy.Desired != nil {
+		policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}
+	}
+}
+
+// DroppedTraffic returns the sources outside the namespace whose traffic the Echo's NetworkPolicy blocks. If any peer of the policy may be
+// outside the namespace, DroppedTraffic returns nothing, because that peer could be any of these sources.
+func DroppedTraffic(echo *v1.Echo) []string {
+	policy := echo.Spec.NetworkPolicy
+	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, isOutside) {
+		return nil
+	}
+	var dropped []string
+	for _, source := range []struct {
+		name  string
+		leads bool
+	}{
+		{"the Ingress", HasIngress(echo)},
+		{"the Gateways", HasGateway(echo)},
+		{"node ports", echo.Spec.Service.Type == corev1.ServiceTypeNodePort},
+		{"the load balancer", echo.Spec.Service.Type == corev1.ServiceTypeLoadBalancer},
+		{"Prometheus", HasMonitoring(echo)},
+	} {
+		if source.leads {
+			dropped = append(dropped, source.name)
+		}
+	}
+	return dropped
+}
+
+// isOutside reports whether a peer may be outside the Echo's namespace.
+func isOutside(peer networkingv1.NetworkPolicyPeer) bool {
+	return peer.NamespaceSelector != nil || peer.IPBlock != nil
+}

@@ -1,0 +1,102 @@
+package objects
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const podMonitorKind = "PodMonitor"
+
+// MonitoringGroupVersion returns the group and version of the Prometheus Operator's API:
+// github.com/prometheus-operator/prometheus-operator.
+func MonitoringGroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
+}
+
+// NewPodMonitor returns an empty PodMonitor. The object is unstructured, because there is no Go type for it.
+func NewPodMonitor() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind(podMonitorKind))
+	return object
+}
+
+func newPodMonitor() client.Object { return NewPodMonitor() }
+
+// HasMonitoring reports whether an Echo requests monitoring.
+func HasMonitoring(echo *v1.Echo) bool {
+	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
+}
+
+// PodMonitor returns the child that makes Prometheus scrape metrics from an Echo's servers and companions. Its Desired field is nil if the
+// Echo does not request monitoring. The scrape job has the name of the Echo.
+func PodMonitor(echo *v1.Echo) Child {
+	child := Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
+	if !HasMonitoring(echo) {
+		return child
+	}
+	child.Desired = NewPodMonitor()
+	child.Desired.SetNamespace(echo.Namespace)
+	child.Desired.SetName(echo.Name)
+	SetMetadata(child.Desired, echo, ChildLabels(echo), ChildOwnerReference(echo))
+	child.Desired.Object["spec"] = map[string]any{
+		"jobLabel": LabelInstance,
+		"selector": map[string]any{
+			"matchLabels": map[string]any{LabelInstance: echo.Name},
+			"matchExpressions": []any{map[string]any{"key": LabelName, "operator": "In",
+				"values": []any{NameValue, CompanionNameValue}}},
+		},
+		"podMetricsEndpoints": []any{map[string]any{"port": MetricsPortName, "path": "/metrics"}},
+	}
+	return child
+}
+
+// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other
+// clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because
+// a selector with an extra label selects nothing. It uses no schema, because the schema depends on the cluster and the operator does not
+// know it.
+func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
+	have, ok := live.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
+	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
+	return hasAll(have.GetLabels(), want.GetLabels()) && hasAll(have.GetAnnotations(), want.GetAnnotations()) &&
+		includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
+}
+
+// hasAll reports whether a map of labels or annotations includes all desired entries.
+func hasAll(have, want map[string]string) bool {
+	for key, value := range want {
+		if found, ok := have[key]; !ok || found != value {
+			return false
+		}
+	}
+	return true
+}
+
+// includes reports whether a JSON value includes everything in the desired value.
+func includes(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := have.(map[string]any)
+		for name, value := range want {
+			ok = ok && includes(fields[name], value)
+		}
+		return ok
+	case []any:
+		items, ok := have.([]any)
+		ok = ok && len(items) == len(want)
+		for i := range want {
+			ok = ok && includes(items[i], want[i])
+		}
+		return ok
+	default:
+		return have == want
+	}
+}

@@ -1,0 +1,60 @@
+package objects
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// These are the Gateway API kinds that the operator creates.
+const (
+	HTTPRouteKind        = "HTTPRoute"
+	GRPCRouteKind        = "GRPCRoute"
+	BackendTLSPolicyKind = "BackendTLSPolicy"
+)
+
+// GatewayKind is the kind of a route's parent.
+const GatewayKind = "Gateway"
+
+// GatewayGroupVersion returns the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
+func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
+
+// parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a
+// whole.
+func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
+	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
+	for _, desired := range echo.Spec.Gateway.ParentRefs {
+		parent := gatewayv1ac.ParentReference().
+			WithGroup(gatewayv1.GroupName).
+			WithKind(GatewayKind).
+			WithName(gatewayv1.ObjectName(desired.Name))
+		if desired.Namespace != "" {
+			parent.WithNamespace(gatewayv1.Namespace(desired.Namespace))
+		}
+		if desired.SectionName != "" {
+			parent.WithSectionName(gatewayv1.SectionName(desired.SectionName))
+		}
+		all = append(all, parent)
+	}
+	return all
+}
+
+// hostnamesOf converts host names to the type that routes use.
+func hostnamesOf(names []string) []gatewayv1.Hostname {
+	var all []gatewayv1.Hostname
+	for _, name := range names {
+		all = append(all, gatewayv1.Hostname(name))
+	}
+	return all
+}
+
+// routedPort returns the Service port to which gateways send requests: the HTTPS port if they connect over HTTPS, and the HTTP port
+// otherwise.
+func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
+	if echo.Spec.Gateway.BackendTLS != nil && HasTLS(&echo.Spec) {
+		return HTTPSServicePort(echo.Spec.TLS)
+	}
+	return echo.Spec.Service.Port
+}

@@ -1,0 +1,126 @@
+package objects
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// service returns the Service in front of an Echo's pods.
+func service(echo *v1.Echo, _ Config) any {
+	desired := echo.Spec.Service
+	spec := corev1ac.ServiceSpec().
+		WithType(desired.Type).
+		WithSelector(SelectorLabels(echo)).
+		WithPorts(httpPort(echo)).
+		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
+		WithIPFamilies(desired.IPFamilies...)
+	if HasTLS(&echo.Spec) {
+		spec.WithPorts(servicePort(HTTPSPortName, HTTPSServicePort(echo.Spec.TLS)).WithName(HTTPSPortName))
+	}
+	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
+	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)
+	setIfGiven(spec.WithLoadBalancerClass, desired.LoadBalancerClass)
+	setIfGiven(spec.WithIPFamilyPolicy, desired.IPFamilyPolicy)
+	setIfGiven(spec.WithSessionAffinity, desired.SessionAffinity)
+	return corev1ac.Service(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(spec)
+}
+
+// setIfGiven sets a field of a Service if the Echo specifies a value. Otherwise, Kubernetes chooses the value.
+func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
+	if value != "" {
+		set(value)
+	}
+}
+
+// httpPort returns the Service's HTTP port.
+func httpPort(echo *v1.Echo) *corev1ac.ServicePortApplyConfiguration {
+	port := servicePort(PortName, echo.Spec.Service.Port).WithName(ServicePortName(echo))
+	if protocol := echo.Spec.Service.AppProtocol; protocol != "" {
+		port.WithAppProtocol(protocol)
+	}
+	return port
+}
+
+// servicePort returns a Service port that targets a port of the containers.
+func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
+}
+
+// refineService sets the functions that determine when a Service is recreated, and which values an update preserves.
+func refineService(service *Child) {
+	service.Recreate, service.MergeLive, service.TriedAsCopy = recreateService, withSecondFamily, true
+}
+
+// recreateService reports whether a Service must be recreated.
+func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
+	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
+}
+
+// recreateForClass reports whether a Service must be recreated because its load balancer class differs. A class that another client set,
+// such as a default class, stays unchanged.
+func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
+	for _, service := range []map[string]any{want, have} {
+		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {
+			return false
+		}
+	}
+	desired, set, _ := unstructured.NestedString(want, "spec", "loadBalancerClass")
+	found, _, _ := unstructured.NestedString(have, "spec", "loadBalancerClass")
+	if !set {
+		return owned.Has(fieldpath.MakePathOrDie("spec", "loadBalancerClass"))
+	}
+	return desired != found
+}
+
+// recreateForFamilies reports whether a Service must be recreated because of its IP families. The primary IP family of a Service cannot be
+// changed, and the API server keeps the families and the policy even if they are no longer set. The operator does not change a policy that
+// another client set.
+func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
+	desired, found := ipFamilies(want), ipFamilies(have)
+	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
+		return true
+	}
+	if len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies")) {
+		return true
+	}
+	return ipFamilyPolicy(want) == "" && ipFamilyPolicy(have) != corev1.IPFamilyPolicySingleStack &&
+		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
+}
+
+// withSecondFamily returns the desired Service with the second IP family that the API server added, unless the policy is SingleStack.
+// Without that family, the API server would reject the list of IP families.
+func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
+	service, isService := live.(*corev1.Service)
+	desired := ipFamilies(want.Object)
+	if !isService || len(desired) != 1 || ipFamilyPolicy(want.Object) == corev1.IPFamilyPolicySingleStack {
+		return want
+	}
+	found := service.Spec.IPFamilies
+	if len(found) != 2 || string(found[0]) != desired[0] {
+		return want
+	}
+	want = want.DeepCopy()
+	spec, _ := want.Object["spec"].(map[string]any)
+	spec["ipFamilies"] = []any{desired[0], string(found[1])}
+	return want
+}
+
+// ipFamilies returns the IP families in the JSON content of a Service.
+func ipFamilies(service map[string]any) []string {
+	families, _, _ := unstructured.NestedStringSlice(service, "spec", "ipFamilies")
+	return families
+}
+
+// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string if there is none.
+func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
+	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
+	return corev1.IPFamilyPolicy(policy)
+}

@@ -1,0 +1,225 @@
+package objects
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
+
+// allServed returns all optional kinds, as if a cluster served them.
+func allServed() Served {
+	served := Served{}
+	for kind := range OptionalKinds() {
+		served[kind] = true
+	}
+	return served
+}
+
+// liveChild returns the child of type T as the API server would return it, or nil if the Echo should have none. It fails the test if the
+// child has a field that the type does not have.
+func liveChild[T any](t *testing.T, echo *v1.Echo, config Config) *T {
+	t.Helper()
+	g := NewWithT(t)
+	all, err := Desired(echo, config)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		live, ok := any(c.NewObject()).(*T)
+		if !ok || c.Desired == nil {
+			continue
+		}
+		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Desired.Object, live, true)).To(Succeed(), "%s", c.Kind)
+		return live
+	}
+	if !slices.ContainsFunc(all, func(c Child) bool { _, ok := any(c.NewObject()).(*T); return ok }) {
+		t.Fatalf("no row of Table in table.go has an object of type %T", *new(T))
+	}
+	return nil
+}
+
+// TestOf_returnsDesiredChildren compares the children of Echoes with the files in testdata. With UPDATE=1, it rewrites these files, so that the changes can
+// be reviewed.
+func TestDesired_returnsDesiredChildren(t *testing.T) {
+	config := Config{
+		Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
+			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
+		TLS:    TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
+		Served: allServed(),
+	}
+	minimal := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" })
+	one := func(child Child, err error) ([]Child, error) { return []Child{child}, err }
+	for name, made := range map[string]func() ([]Child, error){
+		"minimal":    func() ([]Child, error) { return Desired(minimal, config) },
+		"everything": func() ([]Child, error) { return Desired(support.Echo("ns", "x", support.EveryField), config) },
+		"check": func() ([]Child, error) {
+			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, config.Images))
+		},
+		"companion": func() ([]Child, error) {
+			owner := &corev1.Pod{Namespace: "ns", Name: "web-1", UID: "5678"}
+			owner.Spec.NodeName = "node-1"
+			return one(Companion(owner, minimal, config))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			all, err := made()
+			g.Expect(err).NotTo(HaveOccurred())
+			var got []byte
+			for _, c := range all {
+				if c.Desired == nil {
+					continue
+				}
+				text, err := yaml.Marshal(c.Desired.Object)
+				g.Expect(err).NotTo(HaveOccurred())
+				got = append(append(got, "---\n"...), text...)
+			}
+			file := filepath.Join("testdata", name+".yaml")
+			if os.Getenv("UPDATE") != "" {
+				g.Expect(os.WriteFile(file, got, 0o600)).To(Succeed())
+			}
+			want, err := os.ReadFile(file)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(got)).To(Equal(string(want)), "the children differ from %s: UPDATE=1 rewrites the file", file)
+		})
+	}
+}
+
+func TestDesired_omitsDisabledChildren(t *testing.T) {
+	off := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.DisruptionBudget.Enabled = new(false)
+		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+		e.Spec.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}, GRPC: &v1.EchoGatewayGRPC{}, BackendTLS: &v1.EchoGatewayBackendTLS{}}
+	})
+	all, err := Desired(off, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if desired := c.Kind == "Deployment" || c.Kind == "Service"; desired != (c.Desired != nil) {
+			t.Errorf("%s: wanted is %t", c.Kind, c.Desired != nil)
+		}
+	}
+}
+
+// TestTable_rows checks that each row has the Go type for its kind, and that each kind has exactly one row.
+func TestTable_rows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range Table() {
+		object := k.NewObject()
+		_, untyped := object.(*unstructured.Unstructured)
+		if name := reflect.TypeOf(object).Elem().Name(); !untyped && name != k.Kind || seen[k.Kind] {
+			t.Errorf("the row of %s has an object of type %T, or is there twice", k.Kind, object)
+		}
+		seen[k.Kind] = true
+	}
+}
+
+// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this Echo to cover all
+// kinds.
+func TestTable_everyField(t *testing.T) {
+	all, err := Desired(support.Echo("ns", "x", support.EveryField), Config{Images: Images{EchoServer: "i"}, Served: allServed()})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for i, k := range kindsOfEcho(allServed()) {
+		switch desired := all[i].Desired; {
+		case desired == nil:
+			t.Errorf("no %s is desired: request it in tests/support/every_field.go", k.Kind)
+		case desired.GroupVersionKind() != k.GroupVersionKind:
+			t.Errorf("the desired object is a %s, but the row is for %s", desired.GroupVersionKind(), k.GroupVersionKind)
+		}
+	}
+}
+
+// TestDryRunCopy_copiesOnlyServices checks that a Service is the only child whose replacement the operator first tries with a renamed copy.
+// The API server could reject the copy of an Ingress, because the existing Ingress has the same host.
+func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
+	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
+		all, err := Desired(support.Echo("ns", name, support.EveryField), testConfig)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for _, c := range all {
+			got := c.DryRunCopy()
+			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Desired.GetName() != name) {
+				t.Errorf("the dry-run copy of a %s is %v", c.Kind, got)
+			}
+		}
+	}
+}
+
+func TestDesired_setsLabelsAndOwner(t *testing.T) {
+	echo := support.Echo("ns", "x", support.EveryField)
+	all, err := Desired(echo, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if c.Desired == nil { // another test covers missing children
+			continue
+		}
+		if !ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
+			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Desired.GetLabels())
+		}
+		if !metav1.IsControlledBy(c.Desired, echo) || *c.Desired.GetOwnerReferences()[0].BlockOwnerDeletion {
+			t.Errorf("a %s has the owners %+v", c.Kind, c.Desired.GetOwnerReferences())
+		}
+	}
+}
+
+func TestUnserved(t *testing.T) {
+	routed := func(e *v1.Echo) {
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
+	}
+	grpc := func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}} }
+	for name, c := range map[string]struct {
+		echo   *v1.Echo
+		served Served
+		want   []string
+	}{
+		"no gateway":        {support.Echo("ns", "x"), nil, nil},
+		"nothing is served": {support.Echo("ns", "x", routed, grpc), nil, []string{"HTTPRoute", "GRPCRoute"}},
+		"an older version":  {support.Echo("ns", "x", routed, grpc), Served{"HTTPRoute": true}, []string{"GRPCRoute"}},
+		"it is not desired": {support.Echo("ns", "x", routed), Served{"HTTPRoute": true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(Unserved(c.echo, c.served)).To(HaveExactElements(c.want))
+			all, err := Desired(c.echo, Config{Served: c.served})
+			if err != nil || len(all) != len(Kinds())+len(c.served) || len(all) != len(KindsOf(c.echo, c.served)) {
+				t.Errorf("%d children, %v", len(all), err)
+			}
+		})
+	}
+}
+
+// generatedChildren returns all objects that an Echo requires, including a companion.
+func generatedChildren(t *testing.T, echo *v1.Echo) []Child {
+	t.Helper()
+	all, err := Desired(echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	companion, err := Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return slices.DeleteFunc(append(all, companion), func(c Child) bool { return c.Desired == nil })
+}
+
+func TestDesired_isDeterministic(t *testing.T) {
+	g := support.NewGenerator()
+	for range 100 {
+		echo := g.Echo()
+		before := echo.DeepCopy()
+		all := generatedChildren(t, echo)
+		for i, again := range generatedChildren(t, echo.DeepCopy()) {
+			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
+		}
+		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
+	}
+}

@@ -1,0 +1,2 @@
+// Package echopod builds and recognizes the pods of Echoes and their companions.
+package objects

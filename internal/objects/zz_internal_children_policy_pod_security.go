@@ -1,0 +1,78 @@
+package objects
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.
+type PodSecurity struct {
+	level     api.Level
+	evaluator policy.Evaluator // nil if all pods are allowed
+}
+
+// NewPodSecurity returns the latest version of a Pod Security Standard: privileged, baseline, or restricted.
+func NewPodSecurity(standard string) (PodSecurity, error) {
+	level, err := api.ParseLevel(standard)
+	if err != nil {
+		return PodSecurity{}, fmt.Errorf("%q is not privileged, baseline, or restricted", standard)
+	}
+	if level == api.LevelPrivileged {
+		return PodSecurity{level: level}, nil
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	return PodSecurity{level: level, evaluator: evaluator}, err
+}
+
+// String returns the name of the standard.
+func (s PodSecurity) String() string {
+	if s.evaluator == nil {
+		return string(api.LevelPrivileged)
+	}
+	return string(s.level)
+}
+
+// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security
+// admission would return.
+func (s PodSecurity) Validate(c Child) error {
+	if s.evaluator == nil {
+		return nil
+	}
+	template, found, err := podTemplate(c)
+	if !found || err != nil {
+		return err
+	}
+	pod := corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod); err != nil {
+		return fmt.Errorf("reading the pods of %s %s: %w", c.Kind, c.Key, err)
+	}
+	latest := api.LevelVersion{Level: s.level, Version: api.LatestVersion()}
+	result := policy.AggregateCheckResults(s.evaluator.EvaluatePod(latest, &pod.ObjectMeta, &pod.Spec))
+	if result.Allowed {
+		return nil
+	}
+	return &InvalidSpecError{
+		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard, %s", s.level), Quote: result.ForbiddenDetail(),
+		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
+}
+
+// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether either exists.
+func podTemplate(c Child) (map[string]any, bool, error) {
+	path := []string{"spec", "template"}
+	switch {
+	case c.Desired == nil:
+		return nil, false, nil
+	case c.Kind == "Pod":
+		return c.Desired.Object, true, nil
+	case c.Kind == "CronJob":
+		path = []string{"spec", "jobTemplate", "spec", "template"}
+	}
+	template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, path...)
+	object, isMap := template.(map[string]any)
+	return object, found && isMap, err
+}

@@ -1,0 +1,123 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Informers holds the informers for all objects that the operator watches, keyed by object type.
+type Informers map[string]cache.Informer
+
+// NewInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
+// the process becomes the leader and starts its controllers.
+func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
+	all := Informers{}
+	add := func(what string, from cache.Cache, object client.Object) error {
+		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("setting up the cache for %s: %w", what, err)
+		}
+		all[what] = informer
+		return nil
+	}
+	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
+		return nil, err
+	}
+	for _, object := range watched {
+		if err := add(nameOf(object), objects, object); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// nameOf returns the Go type of an object, or its kind if it has no Go type.
+func nameOf(object client.Object) string {
+	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
+}
+
+// Pending returns the sorted names of the caches that have not received all objects yet.
+func (i Informers) Pending() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
+}
+
+// Check is a probe that fails until all caches have received all objects. It returns immediately.
+func (i Informers) Check(*http.Request) error {
+	if pending := i.Pending(); len(pending) > 0 {
+		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))
+	}
+	return nil
+}
+
+// Synced is a channel, and a runnable that closes the channel after a manager has filled its caches.
+//
+// A manager cannot stop before its caches are filled. If its context is canceled earlier, it keeps waiting and uses a whole CPU core (see
+// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go). It does not hold the lease yet, so no other replica has to wait for it.
+type Synced chan struct{}
+
+// Start implements manager.Runnable.
+func (c Synced) Start(context.Context) error {
+	close(c)
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable. All replicas fill their caches.
+func (Synced) NeedLeaderElection() bool { return false }
+
+// Then calls a function after the caches are filled.
+func (c Synced) Then(do func()) {
+	<-c
+	do()
+}
+
+// NewLabeledPods adds a second cache to a manager, for the pods that request a companion. Pods without the companion label use no memory.
+func newLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
+	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := furtherCacheOptions(mgr, namespaces)
+	o.ByObject = map[client.Object]cache.ByObject{
+		&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: stripLabeledPod},
+	}
+	pods, err := cache.New(mgr.GetConfig(), o)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cache for labeled pods: %w", err)
+	}
+	return pods, mgr.Add(managedCache{pods})
+}
+
+// managedCache makes a manager start a second cache together with its own cache, and wait for both before leader election.
+type managedCache struct{ cache.Cache }
+
+// GetCache makes a manager treat the object as a cache.
+func (c managedCache) GetCache() cache.Cache { return c.Cache }
+
+// stripLabeledPod is a cache transform that keeps only the parts of a pod that determine its companion.
+func stripLabeledPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Pod{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
+		Labels: map[string]string{v1.CompanionLabel: pod.Labels[v1.CompanionLabel]},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}, nil
+}

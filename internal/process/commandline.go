@@ -1,0 +1,63 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// WithoutMark removes the byte order mark that some editors write at the start of a file.
+func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
+
+// Version returns the line that --version prints.
+func Version(program, version string) string {
+	return fmt.Sprintf("%s %s (%s %s/%s)\n", program, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// UsageError reports an invalid command line. Other errors, such as a missing file, are printed without the usage.
+type UsageError struct {
+	// Usage is printed above the error, so that the error remains the last line.
+	Usage string
+	Err   error
+}
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the underlying error.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Parse adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck [flags]
+// URL". If --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp.
+func ParseFlags(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
+	flags.Usage = func() {} // Report prints the usage
+	flags.BoolP("help", "h", false, "print this help")
+	printVersion := flags.Bool("version", false, "print the version")
+	err := flags.Parse(arguments)
+	if err != nil {
+		return &UsageError{Usage: usage, Err: err}
+	}
+	if help, _ := flags.GetBool("help"); help {
+		_, err = fmt.Fprintf(stdout, "Usage: %s\n\nFlags:\n%s", usage, flags.FlagUsages())
+	} else if *printVersion {
+		_, err = io.WriteString(stdout, Version(flags.Name(), version))
+	} else {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return pflag.ErrHelp
+}
+
+// Report prints an error as the last line, below the usage if the command line is invalid.
+func ReportError(stderr io.Writer, program string, err error) {
+	if invalid := new(UsageError); errors.As(err, &invalid) {
+		_, _ = fmt.Fprintf(stderr, "Usage: %s\n", invalid.Usage)
+	}
+	_, _ = fmt.Fprintf(stderr, "%s: %v\n", program, err)
+}

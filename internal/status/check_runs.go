@@ -1,0 +1,153 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status/message"
+)
+
+const (
+	// patience is how long after a check run's deadline the run may still give a verdict. It allows for the creation, scheduling, and start
+	// of the run's pod, and for clock differences.
+	patience = 90 * time.Second
+	// clockSkew is how much the clocks of the API server and the CronJob controller may differ.
+	clockSkew = 5 * time.Second
+	// noResult is the beginning of the message for a check that should have a result but has none.
+	noResult = "The last run gave no result: "
+)
+
+// Runs holds what the operator knows about the runs of a check.
+type CheckRuns struct {
+	// Refused is the reason why the check's CronJob cannot be created or updated. It is zero if there is no such reason.
+	Refused message.Problem
+	// Pods are the pods of all runs that still exist.
+	Pods []corev1.Pod
+	// Hash is the digest of the pods' current configuration. Pods with another digest are ignored.
+	Hash string
+	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
+	Scheduled time.Time
+	// Since is the time when the last run began or, before the first run, the time when the CronJob was created. Since is zero if there is no
+	// CronJob.
+	Since time.Time
+	// Blocked is the reason why the API server would reject the missing pod of a run. It is zero if no such reason is known.
+	Blocked message.Problem
+}
+
+// LacksPod reports whether Kubernetes should have created a pod for the last run but did not. Only an event reports that the API server
+// rejected the pod.
+func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) bool {
+	if r.Scheduled.IsZero() || objects.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
+		return false
+	}
+	was := findCheck(echo.Status.Checks, check.Name)
+	late := !r.Scheduled.Add(objects.CheckDeadline(check) + patience).After(now)
+	return late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0
+}
+
+// nextRun returns the time of the next run of a check, in the operator's time zone. The time is zero if the schedule never matches. The
+// CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema
+// rejects schedules without this space.
+func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
+	schedule, err := cron.ParseStandard(check.Schedule)
+	if err != nil { // the API server rejects a CronJob with this schedule
+		return time.Time{}
+	}
+	return schedule.Next(after)
+}
+
+// untilLate returns the time until the next run's Job should exist, or zero if no run is due.
+func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
+	due := nextRun(check, now.Add(-patience))
+	if due.IsZero() || r.Since.IsZero() {
+		return 0
+	}
+	return due.Add(patience).Sub(now)
+}
+
+// whyUnknown returns the reason why a check has no result, regardless of its previous result. The reason is empty if the check has a
+// result. The second value is the time after which the reason may change without an event.
+func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
+	switch {
+	case r.Refused != (message.Problem{}):
+		return message.Problem{Text: "the check cannot run. " + message.Capital(r.Refused.Text), Quote: r.Refused.Quote, Advice: r.Refused.Advice}.String(), 0
+	case objects.CheckURL(echo, check) == "":
+		return withoutURL, 0
+	case echo.Spec.DesiredReplicas() == 0:
+		return scaledDown, 0
+	}
+	if r.Blocked != (message.Problem{}) {
+		return noResult + r.Blocked.String(), r.untilLate(check, now)
+	}
+	if r.Scheduled.IsZero() || r.hasRunSince(was) {
+		return "", r.untilLate(check, now)
+	}
+	if left := r.Scheduled.Add(objects.CheckDeadline(check) + patience).Sub(now); left > 0 {
+		return "", left
+	}
+	return noResult + r.whyNoVerdict(), r.untilLate(check, now)
+}
+
+// hasRunSince reports whether the most recent scheduled run has finished, regardless of its configuration. The comparison uses the pod's
+// creation time from the API server, because the clocks of the node and the CronJob controller may differ.
+func (r CheckRuns) hasRunSince(was *v1.EchoCheckStatus) bool {
+	last := time.Time{}
+	if was.LastRunTime != nil {
+		last = was.LastRunTime.Time
+	}
+	if pod, _ := lastRun(r.Pods, ""); pod != nil && pod.CreationTimestamp.After(last) {
+		last = pod.CreationTimestamp.Time
+	}
+	return last.Add(clockSkew).After(r.Scheduled)
+}
+
+// whyNoVerdict returns the reason why the most recent scheduled run has no verdict: the run has no pod, or its newest pod shows the reason.
+// Otherwise, the result is a generic message.
+func (r CheckRuns) whyNoVerdict() string {
+	pods := r.podsOfLast()
+	if len(pods) == 0 {
+		return "its Job has created no pod. Check the events of the Job."
+	}
+	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	if problem := PodProblem(&newest); problem != (message.Problem{}) {
+		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the pod's name differs from run to run
+	}
+	return "its pod did not finish in time. Check the pod's log and events."
+}
+
+// podsOfLast returns the pods of the most recent scheduled run, except for pods that succeeded.
+func (r CheckRuns) podsOfLast() []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
+		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
+	})
+}
+
+// lastRun returns the newest of a check's pods whose check container has terminated, and a copy of that container's terminated state. If
+// a digest is given, only pods with that digest count.
+func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
+	for i := range pods {
+		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
+			continue
+		}
+		for _, container := range pods[i].Status.ContainerStatuses {
+			end := container.State.Terminated
+			if end != nil && container.Name == objects.CheckContainer && (last == nil || isLater(&pods[i], end, last, ended)) {
+				last, ended = &pods[i], end.DeepCopy()
+			}
+		}
+	}
+	return last, ended
+}
+
+// isLater reports whether a run began later than another run, or finished later if both began in the same second.
+func isLater(pod *corev1.Pod, end *corev1.ContainerStateTerminated, last *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
+	order := pod.CreationTimestamp.Compare(last.CreationTimestamp.Time)
+	return order > 0 || order == 0 && ended.FinishedAt.Before(&end.FinishedAt)
+}

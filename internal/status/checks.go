@@ -1,0 +1,203 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+
+	"github.com/echo-operator/echo-operator/internal/status/message"
+)
+
+// action is the action in events about checks.
+const action = "Check"
+
+// These are the messages for a check that has no result although nothing is wrong. No event reports these messages.
+const (
+	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
+	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway, or a load balancer, or set the check's URL."
+	scaledDown = "The check does not run while spec.replicas is 0."
+)
+
+// Observation holds what the operator knows about an Echo's checks.
+type ChecksObservation struct {
+	// Checks holds the observed checks, by name. The status of a check that was not observed does not change.
+	Checks map[string]CheckRuns
+	// Gone holds the names of the former checks that no longer have a CronJob.
+	Gone map[string]bool
+}
+
+// AllNamed reports whether an Echo's status names all of the Echo's checks.
+func AllChecksNamed(echo *v1.Echo) bool {
+	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
+		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
+	})
+}
+
+// Former returns the names of checks that an Echo no longer has, but whose CronJobs might still exist. The status names these checks until
+// the CronJobs are gone.
+func FormerChecks(echo *v1.Echo) []string {
+	var former []string
+	for _, named := range echo.Status.Checks {
+		if !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == named.Name }) {
+			former = append(former, named.Name)
+		}
+	}
+	return former
+}
+
+// Report is the result of a reconcile of an Echo's checks.
+type ChecksReport struct {
+	Status v1.EchoStatus
+	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
+	Transitions []Transition
+	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
+	Next time.Duration
+}
+
+// Evaluate returns the report on a reconcile of an Echo's checks.
+func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) ChecksReport {
+	report := ChecksReport{Status: *echo.Status.DeepCopy()}
+	report.Status.Checks = nil
+	for i := range echo.Spec.Checks {
+		check := &echo.Spec.Checks[i]
+		was := findCheck(echo.Status.Checks, check.Name)
+		observed, looked := seen.Checks[check.Name]
+		if !looked && was.Result != "" {
+			report.Status.Checks = append(report.Status.Checks, was)
+			continue
+		}
+		current, next := checkStatus(echo, check, was, observed, now)
+		report.Status.Checks, report.Next = append(report.Status.Checks, current), Earliest(report.Next, next)
+	}
+	for _, former := range FormerChecks(echo) {
+		if !seen.Gone[former] {
+			report.Status.Checks = append(report.Status.Checks, findCheck(echo.Status.Checks, former))
+			report.Next = Earliest(report.Next, LookPeriod)
+		}
+	}
+	if condition := pathsHealthy(echo, report.Status.Checks, now); condition != nil {
+		SetCondition(&report.Status, *condition)
+	} else {
+		meta.RemoveStatusCondition(&report.Status.Conditions, v1.ConditionPathsHealthy)
+	}
+	report.Transitions = checkTransitions(echo, report.Status.Checks)
+	return report
+}
+
+// checkStatus returns the status of a check, given its previous status. The second result is the time until the next reconcile if no event
+// arrives.
+func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen CheckRuns, now time.Time) (v1.EchoCheckStatus, time.Duration) {
+	current := *was.DeepCopy()
+	current.Name = check.Name
+	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastRunTime) {
+		if ended.FinishedAt.After(now) { // the clock of the pod's node is ahead
+			ended.FinishedAt = pod.CreationTimestamp
+		}
+		judgeRun(&current, check, ended)
+	} else if current.Result != v1.CheckPassed && current.Result != v1.CheckFailed {
+		setUnknown(&current, notRunYet)
+	}
+	why, next := seen.whyUnknown(echo, check, &current, now)
+	if why != "" {
+		setUnknown(&current, why)
+	}
+	return current, next
+}
+
+// setUnknown sets a check's result to Unknown, and the check's message to the reason.
+func setUnknown(check *v1.EchoCheckStatus, why string) {
+	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
+}
+
+// pathsHealthy returns the condition for an Echo's checks, or nil if there are no checks.
+func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
+	if len(checks) == 0 {
+		return nil
+	}
+	c := &metav1.Condition{
+		Type: v1.ConditionPathsHealthy, Status: metav1.ConditionTrue, Reason: v1.ReasonChecksPassed.String(), Message: "All checks have passed.",
+		ObservedGeneration: echo.Generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
+	}
+	for _, each := range []struct {
+		result v1.CheckResult
+		status metav1.ConditionStatus
+		reason v1.Reason
+	}{{v1.CheckFailed, metav1.ConditionFalse, v1.ReasonCheckFailed}, {v1.CheckUnknown, metav1.ConditionUnknown, v1.ReasonCheckUnknown}} {
+		var messages []string
+		for _, check := range checks {
+			if check.Result == each.result {
+				messages = append(messages, check.Name+": "+check.Message)
+			}
+		}
+		if len(messages) > 0 {
+			c.Status, c.Reason, c.Message = each.status, each.reason.String(), message.Truncate(strings.Join(messages, " "), message.MaxCondition)
+			return c
+		}
+	}
+	return c
+}
+
+// transitions returns the transitions from the current status of an Echo's checks to the next one.
+func checkTransitions(echo *v1.Echo, after []v1.EchoCheckStatus) []Transition {
+	var news []Transition
+	for _, now := range after {
+		add := func(reason v1.Reason, format string, args ...any) {
+			news = append(news, Transition{Reason: reason, Action: action, Note: fmt.Sprintf(format, args...),
+				Related: cronJobReference(echo, now.Name)})
+		}
+		was := findCheck(echo.Status.Checks, now.Name)
+		switch same := was.Result == now.Result; {
+		case now.Result == v1.CheckPassed && !same:
+			add(v1.EventCheckPassed, "Check %s passed.", now.Name)
+		case now.Result == v1.CheckFailed && (!same || was.Message != now.Message):
+			add(v1.EventCheckFailed, "Check %s: %s", now.Name, now.Message)
+		case isProblem(now) && (!same || was.Message != now.Message):
+			add(v1.EventCheckUnknown, "Check %s: %s", now.Name, now.Message)
+		}
+	}
+	return news
+}
+
+// cronJobReference returns a reference to a check's CronJob.
+func cronJobReference(echo *v1.Echo, check string) *corev1.ObjectReference {
+	job := objects.CronJob(echo, check)
+	return &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace,
+		Name: job.Key.Name}
+}
+
+// isProblem reports whether a check has no result although it should have one.
+func isProblem(check v1.EchoCheckStatus) bool {
+	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
+}
+
+// findCheck returns the status of a check, or, if there is none, a status that contains only the name.
+func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
+	for _, check := range checks {
+		if check.Name == name {
+			return check
+		}
+	}
+	return v1.EchoCheckStatus{Name: name}
+}
+
+// ValidateGroups returns an *InvalidSpecError if a check names a group that pathcheck does not know. The schema accepts any name, so that
+// an Echo with a newer group can exist in a cluster with an older operator.
+func ValidateGroups(check *v1.EchoCheck) error {
+	known := knownGroups()
+	for _, name := range check.Groups {
+		if !slices.Contains(known, name) {
+			return &objects.InvalidSpecError{
+				Message: fmt.Sprintf("The group %s is unknown", name), Advice: fmt.Sprintf("The known groups are %s.", strings.Join(known, ", "))}
+		}
+	}
+	return nil
+}

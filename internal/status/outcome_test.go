@@ -1,0 +1,207 @@
+package status
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// said is a summary of the three conditions and the first transition.
+type said struct {
+	Ready, Progressing, Degraded  string // the status and the reason
+	Message                       string // of the status
+	OfReady, Rollout, OfAttention string // messages of the three conditions; OfAttention is empty if the Echo is not degraded
+	Event                         string
+}
+
+// saying returns a summary of a report.
+func saying(report Report) said {
+	value := func(kind string) (string, string) {
+		c := meta.FindStatusCondition(report.Status.Conditions, kind)
+		return string(c.Status) + " " + c.Reason, c.Message
+	}
+	s := said{}
+	s.Message = report.Status.Message
+	s.Ready, s.OfReady = value(v1.ConditionReady)
+	s.Progressing, s.Rollout = value(v1.ConditionProgressing)
+	if s.Degraded, s.OfAttention = value(v1.ConditionDegraded); !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionDegraded) {
+		s.OfAttention = ""
+	}
+	if len(report.Transitions) > 0 {
+		s.Event = report.Transitions[0].Reason.EventType() + " " + report.Transitions[0].Reason.String()
+	}
+	return s
+}
+
+// noPods is the message of an Echo that is scaled to zero.
+const noPods = "No pods are requested and none are running."
+
+func TestEvaluate_explainsConditions(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
+	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change has not been fully applied."
+	const isPaused, late = "The Echo is paused: changes are not applied.", "There has been no progress for 10 minutes."
+	const resume, look = " Set spec.paused to false to apply them.",
+		" Check the log and the readiness probe of the pods: their container must listen on spec.port."
+	const starting, rolling = "The pods are starting: 1 of 2 are ready.", "A change is being rolled out: 1 of 2 pods are updated, and 1 are ready."
+	paused := func(e *v1.Echo) { e.Spec.Paused = true }
+	ownReplicas := func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }
+	for name, c := range map[string]struct {
+		change func(*v1.Echo)
+		seen   Observation
+		err    error
+		want   said
+	}{
+		"ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, twoOfTwo, rolledOut, "", "Normal Ready"}},
+		"a note": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2), NoRoute: "Set a host."},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, "Set a host. " + twoOfTwo, twoOfTwo + " Set a host.", rolledOut, "",
+				"Normal Ready"}},
+		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
+			want: said{"True ScaledToZero", "False RolledOut", quiet, noPods, noPods, rolledOut, "", "Normal Ready"}},
+		"created": {seen: Observation{Deployment: seenDeployment(going, 1, 1, 1)},
+			want: said{"False RollingOut", "True RollingOut", quiet, starting, starting, "The pods are being created: 1 of 2 exist.", "", ""}},
+		"rolling out": {seen: Observation{Deployment: changedDeployment(seenDeployment(going, 3, 1, 1), secondRevision)},
+			want: said{"False RollingOut", "True RollingOut", quiet, rolling, rolling, "A change is being rolled out: 1 of 2 pods are updated.",
+				"", ""}},
+		"not ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 1)},
+			want: said{"False PodsNotReady", "False PodsNotReady", quiet, oneOfTwo, oneOfTwo, unchanged, "", ""}},
+		"too late": {seen: Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
+			want: said{"False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded",
+				late + look + " " + oneOfTwo, oneOfTwo + " " + late, late, late + look, "Warning NotReady"}},
+		"paused, nothing created": {change: paused,
+			want: said{"False Paused", "False Paused", quiet, isPaused + resume + " No pods have been created.",
+				"No pods have been created. " + isPaused + resume, isPaused, "", ""}},
+		"paused, ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
+			want: said{"True AllPodsReady", "False Paused", quiet, isPaused + resume + " " + twoOfTwo, twoOfTwo, isPaused, "", "Normal Ready"}},
+		"paused, not ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(going, 2, 2, 1), ownReplicas)},
+			want: said{"False Paused", "False Paused", quiet, isPaused + resume + " " + oneOfTwo, oneOfTwo + " " + isPaused + resume, isPaused, "", ""}},
+		"invalid": {err: &objects.InvalidSpecError{Message: "Too many", Quote: "b", Advice: "Take fewer."},
+			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", `Too many: "b". Take fewer.`, "Too many.", incomplete,
+				`Too many: "b". Take fewer.`, "Warning InvalidSpec"}},
+		"invalid, with pods": {seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
+			err: &objects.InvalidSpecError{Message: "Too many", Advice: "Take fewer."},
+			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", "Too many. Take fewer. " + twoOfTwo, twoOfTwo + " Too many.",
+				incomplete, "Too many. Take fewer.", "Warning InvalidSpec"}},
+		"a failed write": {seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)}, err: errors.New("refused"),
+			want: said{"False ApplyFailed", "False ApplyFailed", "True ApplyFailed",
+				`The operator cannot complete a change: "refused". The operator retries automatically. ` + twoOfTwo,
+				twoOfTwo + " The operator cannot complete a change.", incomplete,
+				`The operator cannot complete a change: "refused". The operator retries automatically.`, "Warning NotReady"}},
+		"a failed read": {err: errors.New("refused"),
+			want: said{"Unknown ApplyFailed", "False ApplyFailed", "True ApplyFailed",
+				`The operator cannot complete a change: "refused". The operator retries automatically.`,
+				"The operator cannot complete a change.", incomplete,
+				`The operator cannot complete a change: "refused". The operator retries automatically.`, "Warning NotReady"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := support.Echo("ns", "x")
+			if c.change != nil {
+				c.change(echo)
+			}
+			NewWithT(t).Expect(saying(Evaluate(echo, c.seen, Classify(c.err), now))).To(BeComparableTo(c.want))
+		})
+	}
+}
+
+func testConfig() objects.Config { return objects.Config{Images: objects.Images{EchoServer: "i"}} }
+
+// TestPodsVerdict_keepsProgressDespiteCause checks that a cause does not hide whether a change is in progress.
+func TestPodsVerdict_keepsProgressDespiteCause(t *testing.T) {
+	g := NewWithT(t)
+	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
+	because := func(c cause) outcome { return podsVerdict(rolling, causes{pods: c}) }
+	want := because(cause{})
+	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
+	none := message.Problem{Text: "No node"}
+	want.readyReason, want.event, want.problem, want.counts = v1.ReasonUnschedulable, v1.EventNotReady, none, rolling.counts(true)
+	g.Expect(because(cause{reason: v1.ReasonUnschedulable, problem: none})).To(Equal(want))
+	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, warning: true})).To(Equal(want))
+	want.degraded, want.degradedReason, want.attention = yes, v1.ReasonNodeProblem, none
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true})).To(Equal(want))
+	late := podsVerdict(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}})
+	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
+}
+
+// TestPausedVerdict_usesReplicasOfDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
+// unchanged Deployment are ready.
+func TestPausedVerdict_usesReplicasOfDeployment(t *testing.T) {
+	for name, c := range map[string]struct {
+		wanted, deployed int32
+		ready            metav1.ConditionStatus
+	}{
+		"more desired": {5, 2, yes}, "fewer desired": {1, 2, yes}, "none desired": {0, 2, yes}, "the Deployment has fewer": {2, 3, no},
+	} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, &c.wanted })
+		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })
+		status := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
+		NewWithT(t).Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status).To(Equal(c.ready), name)
+	}
+}
+
+func TestEvaluateDeletion_reportsFailure(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	echo := support.Echo("ns", "x")
+	no := &objects.RequestError{Action: objects.Deleting, Kind: "Service", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: errors.New("no")}
+	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: no, Reason: v1.ReasonForbidden, Transient: true}, now)
+	const why, deleting = `The Service x cannot be deleted: "no". The operator retries automatically.`, "The Echo is being deleted."
+	want := said{"False Deleting", "True Deleting", "True Forbidden", why + " " + deleting, deleting + " The Service x cannot be deleted.",
+		"Some objects of the Echo cannot be deleted.", why, "Normal DeleteRequested"}
+	g.Expect(saying(failed)).To(BeComparableTo(want))
+	echo.Status = failed.Status
+	goesOn := EvaluateDeletion(echo, Observation{}, nil, now)
+	const draining = "Its pods are draining connections."
+	g.Expect(saying(goesOn)).To(BeComparableTo(said{"False Deleting", "True Deleting", "False Deleting", deleting + " " + draining,
+		deleting + " " + draining, draining, "", ""}))
+}
+
+func TestEvaluateDeletion(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for name, before := range map[string]v1.EchoStatus{
+		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil,
+			now).Status,
+		"as the first": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
+			report := EvaluateDeletion(echo, Observation{}, nil, now)
+			const message = "The Echo is being deleted. Its pods are draining connections."
+			want := said{"False Deleting", "True Deleting", "False Deleting", message, message, "Its pods are draining connections.", "",
+				"Normal DeleteRequested"}
+			g.Expect(saying(report)).To(BeComparableTo(want))
+			got := report.Status
+			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas ||
+				!cmp.Equal(got.Pods, before.Pods) {
+				t.Errorf("the status is %+v", got)
+			}
+			for _, condition := range got.Conditions {
+				g.Expect(condition.ObservedGeneration).To(BeEquivalentTo(7), "%s", condition.Type)
+			}
+			echo.Status = got
+			if again := EvaluateDeletion(echo, Observation{}, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
+				t.Errorf("the deletion is reported again: %+v", again)
+			}
+			if report.Transitions[0].Note == message ||
+				slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {
+				t.Errorf("the event says %q, the conditions are %+v", report.Transitions[0].Note, echo.Status.Conditions)
+			}
+		})
+	}
+}

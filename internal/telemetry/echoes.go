@@ -1,0 +1,195 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// maxNamed is the maximum number of unready Echoes that have their own time series. Further unready Echoes are only counted.
+const maxNamed = 20
+
+// Echoes exposes the last status that the operator reported for each Echo, and how long changes take. Only the leader reconciles Echoes, so
+// the sum over all replicas of the operator is correct. Echoes is safe for concurrent use.
+type Echoes struct {
+	now           func() time.Time
+	readyDuration prometheus.Histogram
+	described     descriptions
+
+	lock    sync.Mutex
+	last    map[types.NamespacedName]report
+	pending map[types.NamespacedName]change
+}
+
+// report holds the parts of an Echo's status that the metrics use.
+type report struct {
+	phase string
+	// reason says why the Echo is not ready; it is empty if the Echo is ready.
+	reason                     string
+	notReadySince              time.Time
+	desired, ready, companions int32
+}
+
+// change is the last change to the spec of an Echo that has not been ready since.
+type change struct {
+	generation int64
+	at         time.Time
+}
+
+// descriptions describe the metrics that are computed on each scrape.
+type descriptions struct {
+	echoes, notReady, named, oldest, desired, ready, companions *prometheus.Desc
+}
+
+func newEchoes(now func() time.Time) *Echoes {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help, labels, nil)
+	}
+	return &Echoes{
+		now: now, last: map[types.NamespacedName]report{}, pending: map[types.NamespacedName]change{},
+		readyDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    prefix + "ready_duration_seconds",
+			Help:    "Time from a change to an Echo's spec, or its creation, until the Echo is ready.",
+			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800},
+			// If a Prometheus server requests a native histogram, the bucket boundaries are 10% apart.
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}),
+		described: descriptions{
+			echoes:   describe("echoes", "Number of Echoes by phase.", "phase"),
+			notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the Ready condition.", "reason"),
+			named: describe("echo_not_ready_since_timestamp_seconds",
+				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
+			oldest: describe("oldest_echo_not_ready_seconds",
+				"Longest time, in seconds, that any Echo has been unready; 0 if all are ready."),
+			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
+			ready:      describe("replicas_ready", "Number of ready echo servers of all Echoes."),
+			companions: describe("companions", "Number of companions of all Echoes."),
+		},
+	}
+}
+
+// Changed records that an Echo was created, or that its spec was changed.
+func (e *Echoes) Changed(echo client.Object) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.pending[client.ObjectKeyFromObject(echo)] = change{echo.GetGeneration(), e.now()}
+}
+
+// Reported records an Echo's status after it was written or found to be unchanged.
+func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
+	key, seen := client.ObjectKeyFromObject(echo), reportOf(echo, status)
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.last[key] = seen
+	if waits, found := e.pending[key]; found && seen.reason == "" && status.ObservedGeneration >= waits.generation {
+		delete(e.pending, key)
+		e.readyDuration.Observe(e.now().Sub(waits.at).Seconds())
+	}
+}
+
+// Forget drops the records of an Echo that no longer exists.
+func (e *Echoes) Forget(echo types.NamespacedName) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	delete(e.last, echo)
+	delete(e.pending, echo)
+}
+
+func reportOf(echo *v1.Echo, status *v1.EchoStatus) report {
+	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
+	if seen.phase == "" { // the Echo's first status is about to be written
+		seen.phase = v1.PhasePending
+	}
+	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
+	switch {
+	case ready == nil:
+		seen.reason, seen.notReadySince = "Unknown", echo.CreationTimestamp.Time
+	case ready.Status != metav1.ConditionTrue:
+		seen.reason, seen.notReadySince = ready.Reason, ready.LastTransitionTime.Time
+	}
+	return seen
+}
+
+// Describe implements prometheus.Collector.
+func (e *Echoes) Describe(to chan<- *prometheus.Desc) {
+	d := e.described
+	for _, description := range []*prometheus.Desc{d.echoes, d.notReady, d.named, d.oldest, d.desired, d.ready, d.companions} {
+		to <- description
+	}
+	e.readyDuration.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (e *Echoes) Collect(to chan<- prometheus.Metric) {
+	e.lock.Lock()
+	sum, now := sumUp(e.last), e.now()
+	e.lock.Unlock()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	for phase, count := range sum.byPhase {
+		gauge(e.described.echoes, count, phase)
+	}
+	for reason, count := range sum.byReason {
+		gauge(e.described.notReady, count, reason)
+	}
+	oldest := 0.0
+	for i, echo := range sum.notReady {
+		since := echo.notReadySince
+		if i == 0 {
+			oldest = now.Sub(since).Seconds()
+		}
+		gauge(e.described.named, float64(since.Unix()), echo.key.Namespace, echo.key.Name, echo.reason)
+	}
+	gauge(e.described.oldest, max(0, oldest))
+	gauge(e.described.desired, sum.desired)
+	gauge(e.described.ready, sum.ready)
+	gauge(e.described.companions, sum.companions)
+	e.readyDuration.Collect(to)
+}
+
+// summary holds the totals for all Echoes.
+type summary struct {
+	byPhase, byReason          map[string]float64
+	desired, ready, companions float64
+	// notReady holds the Echoes that have been unready the longest, up to maxNamed.
+	notReady []namedReport
+}
+
+type namedReport struct {
+	report
+	key types.NamespacedName
+}
+
+// sumUp calculates the totals. A phase without Echoes has the value zero instead of being omitted.
+func sumUp(reports map[types.NamespacedName]report) summary {
+	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
+	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {
+		s.byPhase[phase] = 0
+	}
+	for key, r := range reports {
+		s.byPhase[r.phase]++
+		s.desired += float64(r.desired)
+		s.ready += float64(r.ready)
+		s.companions += float64(r.companions)
+		if r.reason != "" {
+			s.byReason[r.reason]++
+			s.notReady = append(s.notReady, namedReport{r, key})
+		}
+	}
+	slices.SortFunc(s.notReady, func(a, b namedReport) int {
+		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace),
+			cmp.Compare(a.key.Name, b.key.Name))
+	})
+	s.notReady = s.notReady[:min(len(s.notReady), maxNamed)]
+	return s
+}

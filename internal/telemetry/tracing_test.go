@@ -1,0 +1,149 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/gomega"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/echo-operator/echo-operator/tests/support/collector"
+)
+
+// send creates a tracer and sends the span of a reconcile to the collector that the environment names.
+func send(t *testing.T, log logr.Logger) {
+	t.Helper()
+	g := NewWithT(t)
+	tracer, err := NewTracer("v1.2.3", log)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, span := tracer.Tracer("test").Start(t.Context(), "sent")
+	span.End()
+	g.Expect(tracer.Shutdown(t.Context())).To(Succeed())
+}
+
+// TestNew_readsExporterSettings checks that the exporter reads its settings from the environment.
+func TestNew_readsExporterSettings(t *testing.T) {
+	g := NewWithT(t)
+	c := collector.New(nil)
+	c.StartTLS()
+	t.Cleanup(c.Close)
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
+	g.Expect(os.WriteFile(authority, text, 0o600)).To(Succeed())
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=a%20b")
+	send(t, logr.Discard())
+	sent := c.Requests()
+	g.Expect(sent).To(HaveLen(1))
+	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+		r.Header.Get("X-Token") != "a b" {
+		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+	}
+}
+
+// TestNew_logsErrorsWithoutSecrets checks that the log contains the errors that the libraries cannot return, but no secrets.
+func TestNew_logsErrorsWithoutSecrets(t *testing.T) {
+	g := NewWithT(t)
+	c := collector.New(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
+	c.Start()
+	t.Cleanup(c.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
+	var lock sync.Mutex
+	var lines []string
+	send(t, funcr.New(func(_, line string) {
+		lock.Lock()
+		defer lock.Unlock()
+		lines = append(lines, line)
+	}, funcr.Options{}))
+	lock.Lock()
+	defer lock.Unlock()
+	all := strings.Join(lines, "\n")
+	g.Expect(all).To(And(ContainSubstring("507 Insufficient Storage"), ContainSubstring("parse headers"), Not(ContainSubstring("canary"))))
+}
+
+// TestNew_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an invalid attribute
+// causes an error.
+func TestNew_prefersEnvironment(t *testing.T) {
+	g := NewWithT(t)
+	host, err := os.Hostname()
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, given := range []string{"", "mine"} {
+		t.Setenv("OTEL_SERVICE_NAME", given)
+		tracer, err := NewTracer("v1.2.3", logr.Discard())
+		g.Expect(err).NotTo(HaveOccurred())
+		_, span := tracer.Tracer("test").Start(t.Context(), "unsent")
+		got := map[string]string{}
+		for _, a := range span.(sdktrace.ReadOnlySpan).Resource().Attributes() {
+			got[string(a.Key)] = a.Value.AsString()
+		}
+		if got["service.name"] != cmp.Or(given, "echo-operator") || got["service.version"] != "v1.2.3" || got["host.name"] != host ||
+			got["telemetry.sdk.language"] != "go" {
+			t.Errorf("%q: %v", given, got)
+		}
+	}
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "cluster")
+	g.Expect(NewTracer("v1", logr.Discard())).Error().To(MatchError(ContainSubstring("OTEL_RESOURCE_ATTRIBUTES: it must be")))
+}
+
+func TestReconciler_recordsFailure(t *testing.T) {
+	g := NewWithT(t)
+	spans, refused := tracetest.NewSpanRecorder(), errors.New("refused")
+	tracer := &Tracer{sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))}
+	for _, reason := range []string{"ApplyFailed", ""} {
+		want := reconcile.Result{RequeueAfter: 1}
+		got, err := tracer.Reconciler("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			SetSpanFailure(ctx, reason, refused)
+			return want, refused
+		})).Reconcile(t.Context(), reconcile.Request{Namespace: "shop", Name: "till"})
+		g.Expect(got).To(Equal(want))
+		g.Expect(err).To(MatchError(refused))
+	}
+	g.Expect(spans.Ended()).To(HaveLen(2))
+	for i, reason := range []string{"ApplyFailed", "_OTHER"} {
+		span := spans.Ended()[i]
+		attributes := []string{}
+		for _, a := range span.Attributes() {
+			attributes = append(attributes, string(a.Key)+"="+a.Value.AsString())
+		}
+		slices.Sort(attributes)
+		g.Expect(attributes).To(HaveExactElements("echo_operator.controller=echo", "echo_operator.name=till", "echo_operator.namespace=shop",
+			"echo_operator.reconcile_id=", "error.type="+reason))
+		g.Expect(span.Name()).To(Equal("reconcile echo"))
+		g.Expect(span.Status()).To(Equal(sdktrace.Status{Code: codes.Error, Description: "refused"}))
+	}
+}
+
+func TestTracer_disabledDoesNothing(t *testing.T) {
+	next := &noReconcile{}
+	if got := (*Tracer)(nil).Reconciler("echo", next); got != reconcile.Reconciler(next) {
+		t.Errorf("reconciles are done by a %T", got)
+	}
+	failure := errors.New("no")
+	if allocations := testing.AllocsPerRun(10, func() { SetSpanFailure(t.Context(), "ApplyFailed", failure) }); allocations > 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// noReconcile is a reconciler that does nothing.
+type noReconcile struct{ _ int }
+
+// Reconcile implements reconcile.Reconciler.
+func (*noReconcile) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, nil
+}

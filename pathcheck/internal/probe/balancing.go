@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// separateRequests is the number of requests on separate connections, and connectionRequests is the number of requests on a shared
+// connection.
+const (
+	separateRequests   = 20
+	connectionRequests = 6
+)
+
+// seen counts the requests that arrived, by pod and by connection.
+type seen struct {
+	pods, peers map[string]int
+	responses   int
+	closed      bool // the other side has closed a connection that could have remained open
+	cookies     []string
+}
+
+func newSeen() *seen { return &seen{pods: map[string]int{}, peers: map[string]int{}} }
+
+func (s *seen) add(o Outcome) {
+	e := o.Described()
+	if e == nil {
+		return
+	}
+	s.responses++
+	s.pods[e.Pod]++
+	s.peers[e.Client.RemoteAddress]++
+	for _, each := range o.Header.Values("Set-Cookie") {
+		name, _, _ := strings.Cut(each, "=")
+		s.cookies = append(s.cookies, name)
+	}
+}
+
+// ExamineLoadBalancing sends requests on separate connections, and then on a shared connection.
+func ExamineLoadBalancing(ctx context.Context, g *Group) error {
+	each := newSeen()
+	for range separateRequests {
+		o, err := g.Ask(ctx, &wire.Request{Path: PlainPath})
+		if err != nil {
+			return err
+		}
+		each.add(o)
+	}
+	shared, err := shareConnection(ctx, g)
+	if err != nil {
+		return err
+	}
+	g.Add(decideLoadBalancing(each, shared)...)
+	return nil
+}
+
+// shareConnection sends requests on one connection while the connection remains open.
+func shareConnection(ctx context.Context, g *Group) (*seen, error) {
+	all := newSeen()
+	r := &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
+	s, err := g.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }() // only the data read so far matters
+	for number := 1; ; number++ {
+		a, err := g.Read(s, wire.MaxBody)
+		if err != nil {
+			all.closed = true
+			return all, Over(ctx, err) // the closed connection is a result, not an error
+		}
+		if !a.Proven {
+			return all, nil
+		}
+		all.add(Outcome{Response: a})
+		if all.closed = a.Closed; a.Closed || number == connectionRequests {
+			return all, nil
+		}
+		if err := g.SendNext(s, r); err != nil {
+			all.closed = true
+			return all, Over(ctx, err)
+		}
+	}
+}
+
+// decideLoadBalancing compares requests on separate connections with requests on a shared connection.
+func decideLoadBalancing(each, shared *seen) []Fact {
+	sent := fmt.Sprintf("%d requests, each on a separate connection", separateRequests)
+	together := fmt.Sprintf("%d requests on one connection", connectionRequests)
+	open := Yes
+	if shared.closed {
+		open = No
+	}
+	facts := []Fact{NewFact("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses))}
+	upstream := "new each time"
+	switch {
+	case each.peers[""] > 0:
+		upstream = "not reported"
+	case len(each.peers) < each.responses:
+		upstream = "reused"
+	}
+	facts = append(facts, Detail(NewFact("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)))))
+	if each.pods[""] > 0 || each.responses == 0 {
+		return append(facts, NewFact("loadBalancing.pods", "not reported", sent, "no pod names"))
+	}
+	pods := NewFact("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods))
+	return append(facts, Detail(pods), Detail(decideAffinity(each, shared)))
+}
+
+func decideAffinity(each, shared *seen) Fact {
+	const name = "loadBalancing.affinity"
+	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
+	switch {
+	case len(each.cookies) > 0:
+		return NewFact(name, "cookie", "", "the cookie "+Listed(each.cookies)+"; "+received)
+	case len(each.pods) == 1:
+		return NewFact(name, "one pod", "", received+": there is only one pod, or the client's address determines the pod")
+	case len(shared.pods) == 1 && shared.responses > 1:
+		return NewFact(name, "connection", "", received)
+	}
+	return NewFact(name, None, "", received)
+}
+
+func describeCounts(counts map[string]int) string {
+	var texts []string
+	for name, count := range counts {
+		texts = append(texts, fmt.Sprintf("%s (%d)", name, count))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,149 @@
+package probe
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
+)
+
+const (
+	// MaxValue and MaxText are the maximum lengths, in bytes, of a fact's value and of the fact's other strings.
+	MaxValue, MaxText = verdict.MaxValue, 500
+)
+
+// These are values that many facts share.
+const (
+	Kept    = "kept"
+	Changed = "changed"
+	Dropped = "dropped"
+	None    = "none"
+	Yes, No = "yes", "no"
+)
+
+// Fact describes an effect of the path on requests or responses.
+type Fact struct {
+	Name     string `json:"name"`               // such as request.host
+	Value    string `json:"value"`              // such as kept; printable ASCII, for comparisons
+	Sent     string `json:"sent,omitempty"`     // what was sent to determine the value
+	Received string `json:"received,omitempty"` // what was received
+	Meaning  string `json:"meaning"`
+	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
+}
+
+// New returns a fact from the table. It truncates the strings and makes them printable, because they contain data from a server.
+func NewFact(name, value, sent, received string) Fact {
+	value = cmp.Or(Printable(value), "not reported")
+	if len(value) > MaxValue {
+		value = value[:MaxValue-len(Digest(""))-1] + "#" + Digest(value)
+	}
+	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), MaxText), Received: Cut(Printable(received), MaxText),
+		Meaning: meaning(name)}
+}
+
+// Detail marks a fact so that --output=expect omits it.
+func Detail(f Fact) Fact {
+	f.Detail = true
+	return f
+}
+
+// NotTested is the name of a group or a fact that could not be fully examined, and the reason.
+type NotTested struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+
+	Unfinished bool `json:"-"` // another run may be able to test it
+}
+
+// RefusedByCache means that a cache responded with the Echo's response to an earlier request.
+const RefusedByCache = "cached"
+
+// Refused returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not describe
+// the request.
+func Refused(name, sent, refusal string) Fact {
+	if refusal == "" { // the Echo responded
+		return NewFact(name, "not reported", sent, "a response that does not describe the request")
+	}
+	return NewFact(name, "refused "+refusal, sent, "nothing: "+DescribeRefusal(refusal))
+}
+
+func DescribeRefusal(refusal string) string {
+	if _, err := strconv.Atoi(refusal); err == nil {
+		return "a proxy responds with " + refusal + " itself"
+	}
+	if refusal == RefusedByCache {
+		return "a proxy responds with an earlier response from the Echo"
+	}
+	return "a proxy does not respond (" + refusal + ")"
+}
+
+// Digest returns a short digest, which distinguishes values that look the same after truncation.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:6]
+}
+
+// Listed formats names as the value of a fact: none, the names, or their number if the list is too long.
+func Listed(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	text := strings.Join(names, ",")
+	switch {
+	case len(names) == 0:
+		return None
+	case len(text) > MaxValue:
+		return fmt.Sprintf("%d names #%s", len(names), Digest(text))
+	}
+	return text
+}
+
+// Printable returns a string as printable ASCII. It escapes other characters as Go does.
+func Printable(text string) string {
+	if len(text) > 4*MaxText {
+		text = text[:4*MaxText]
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		text = strconv.QuoteToASCII(text)
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+func Cut(text string, length int) string {
+	if len(text) > length {
+		return text[:length-3] + "..."
+	}
+	return text
+}
+
+// Size formats a number of bytes as Kubernetes does, such as 16Mi.
+func Size(bytes int) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return strconv.Itoa(bytes>>20) + "Mi"
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return strconv.Itoa(bytes>>10) + "Ki"
+	}
+	return strconv.Itoa(bytes)
+}
+
+// ShortList returns names, or their number if the list is too long.
+func ShortList(names []string, length int) string {
+	text := Listed(names)
+	if len(text) > length {
+		return fmt.Sprintf("%d #%s", len(names), Digest(text))
+	}
+	return text
+}
+
+func DescribeLost(lost []string) string {
+	if len(lost) == 0 {
+		return "all"
+	}
+	return "all but " + strings.Join(lost, ", ")
+}

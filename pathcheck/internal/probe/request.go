@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+func ExamineRequest(ctx context.Context, g *Group) error {
+	return g.Each(ctx, examineMethods, examineVersions, examinePaths, examineQuery, examineHost, examineHeaders, examineUnderscores,
+		examineBytes,
+		examineTrailers, examineHeaderLimits)
+}
+
+func examineMethods(ctx context.Context, g *Group) error {
+	for _, each := range []struct {
+		fact    string
+		methods []string
+	}{
+		{"request.method", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
+		{"request.methodOther", []string{"TRACE", "PROPFIND", "BREW"}},
+	} {
+		outcomes := map[string]Outcome{}
+		for _, method := range each.methods {
+			o, err := g.Ask(ctx, &wire.Request{Method: method, Path: PlainPath})
+			if err != nil {
+				return err
+			}
+			outcomes[method] = o
+		}
+		g.Add(decideMethods(each.fact, outcomes))
+	}
+	return nil
+}
+
+// decideMethods determines which methods are refused or changed. The response to a HEAD request does not contain the received method.
+func decideMethods(name string, outcomes map[string]Outcome) Fact {
+	var sent, received, refused, others []string
+	for method, o := range outcomes {
+		sent = append(sent, method)
+		switch e := o.Described(); {
+		case o.Refusal != "":
+			refused = append(refused, method)
+			received = append(received, method+": "+o.Refusal)
+		case e != nil && e.Method != method:
+			others = append(others, method)
+			received = append(received, method+": "+e.Method)
+		default:
+			received = append(received, method)
+		}
+	}
+	slices.Sort(sent)
+	slices.Sort(received)
+	value := Kept
+	switch {
+	case len(refused) > 0:
+		value = "refused " + ShortList(refused, MaxValue-len("refused "))
+	case len(others) > 0:
+		value = "changed " + ShortList(others, MaxValue-len("changed "))
+	}
+	return NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " "))
+}
+
+// examineVersions determines which HTTP version requests use when they arrive.
+func examineVersions(ctx context.Context, g *Group) error {
+	g.Add(NewFact("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto))
+	a, err := g.DoHTTP2(ctx, &wire.Request{Path: PlainPath})
+	if ended := Over(ctx, err); ended != nil {
+		return ended
+	}
+	g.Add(decideHTTP2(a, err))
+	if err == nil && !a.Proven {
+		return g.Confirm(ctx)
+	}
+	return nil
+}
+
+func decideHTTP2(a *wire.Response, err error) Fact {
+	switch {
+	case err != nil:
+		return NewFact("request.http2", No, "HTTP/2", "nothing: "+err.Error())
+	case !a.Proven:
+		return Refused("request.http2", "HTTP/2", a.Refusal())
+	case a.Description == nil:
+		return NewFact("request.http2", Yes, "HTTP/2", "")
+	}
+	return NewFact("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto)
+}
+
+// oddQuery contains parameters that proxies might sort, merge, or drop.
+const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
+
+func examineQuery(ctx context.Context, g *Group) error {
+	return g.Examine(ctx, &wire.Request{Path: PlainPath + "?" + oddQuery}, decideQuery)
+}
+
+func decideQuery(o Outcome) Fact {
+	const name, sent = "request.query", oddQuery
+	e := o.Described()
+	if e == nil {
+		return Refused(name, sent, o.Refusal)
+	}
+	_, received, found := strings.Cut(e.Path, "?")
+	value := Changed
+	switch {
+	case received == sent:
+		value = Kept
+	case !found:
+		value = Dropped
+	}
+	return NewFact(name, value, sent, received)
+}
+
+func examineHost(_ context.Context, g *Group) error {
+	g.Add(decideHost(g.Host, g.Known.Plain.Description))
+	return nil
+}
+
+func decideHost(sent string, e *wire.Description) Fact {
+	value := Changed
+	if e.Host == sent {
+		value = Kept
+	}
+	return NewFact("request.host", value, "Host: "+sent, "Host: "+e.Host)
+}
+
+// examineTrailers sends a trailer field after the body.
+func examineTrailers(ctx context.Context, g *Group) error {
+	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
+	r := &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent}}
+	r.Fields = wire.Fields("Trailer", sent.Name)
+	return g.Examine(ctx, r, func(o Outcome) Fact { return decideTrailers(sent, o) })
+}
+
+func decideTrailers(sent wire.Field, o Outcome) Fact {
+	const name = "request.trailers"
+	e := o.Described()
+	if e == nil {
+		return Refused(name, sent.String(), o.Refusal)
+	}
+	received := e.Request.Trailers.Get(sent.Name)
+	if received == sent.Value {
+		return NewFact(name, Kept, sent.String(), sent.String())
+	}
+	return NewFact(name, Dropped, sent.String(), "no trailer")
+}

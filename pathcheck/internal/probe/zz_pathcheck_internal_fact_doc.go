@@ -1,0 +1,2 @@
+// Package fact defines the facts about a path: their names, their values, and text that is safe to display.
+package probe

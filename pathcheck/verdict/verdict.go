@@ -1,0 +1,121 @@
+// Package pathverdict defines the result that a check reports to the operator.
+//
+// The check's container writes the result as its termination message, and therefore needs neither permissions nor a network path to the
+// operator. The operator trusts nothing in a verdict, because any pod can write one.
+package verdict
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+const (
+	// maxSize is the maximum size, in bytes, of a verdict: the kubelet keeps the last 4,096 bytes of a termination message.
+	maxSize = 4000
+	// maxRead is the maximum size, in bytes, of a termination message that Decode reads.
+	maxRead = 4096
+	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other strings.
+	MaxName, MaxValue, MaxText = 64, 32, 200
+)
+
+// Verdict is the result of a check's run. It contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the
+// same path are equal.
+type Verdict struct {
+	// Problem is the reason why no Echo has responded. If Problem is set, there are no facts.
+	Problem string `json:"problem,omitempty"`
+	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS returned an error.
+	Silent Silence `json:"silent,omitempty"`
+	// Address is the host and port to which the URL leads. It is set if Silent is set.
+	Address string `json:"address,omitempty"`
+	// Facts is the number of facts that were found.
+	Facts int `json:"facts"`
+	// Failed holds the expectations that are not met.
+	Failed []Unmet `json:"failed,omitempty"`
+	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
+	// rest.
+	Unfinished string `json:"unfinished,omitempty"`
+}
+
+// Silence names the part of the path that gave no response at all, not even an error or a refused connection.
+type Silence string
+
+const (
+	// SilentURL means that the URL was silent, but the Echo's own Service responded or was not tried.
+	SilentURL Silence = "url"
+	// SilentAll means that both the URL and the Echo's own Service were silent.
+	SilentAll Silence = "all"
+	// SilentResolver means that the DNS resolver was silent.
+	SilentResolver Silence = "resolver"
+)
+
+// Unmet is an expectation that is not met. Got is empty if the fact is unknown.
+type Unmet struct {
+	Name string `json:"name"`
+	Want string `json:"want"`
+	Got  string `json:"got,omitempty"`
+}
+
+// DeadlinePassed is the value of Unfinished if the run did not examine everything before its deadline.
+const DeadlinePassed = "the deadline of the run has passed"
+
+// Encode returns a verdict as JSON of at most 4,000 bytes. To shorten it, Encode drops failed expectations from the end of the list.
+func (v Verdict) Encode() []byte {
+	for {
+		data, err := json.Marshal(v)
+		if err == nil && len(data) <= maxSize || len(v.Failed) == 0 {
+			return data
+		}
+		v.Failed = v.Failed[:len(v.Failed)-1]
+	}
+}
+
+var (
+	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
+	printable  = regexp.MustCompile(`^[ -~]*$`)
+	// address matches strings without spaces or quotation marks, so that an address cannot be mistaken for a sentence in a message.
+	address = regexp.MustCompile(`^[!#-&(-~]+$`)
+)
+
+// Decode reads a verdict from a termination message. If the verdict is invalid, the error explains why.
+func Decode(message string) (Verdict, error) {
+	var v Verdict
+	if len(message) > maxRead {
+		return v, fmt.Errorf("it has more than %d bytes", maxRead)
+	}
+	if err := json.Unmarshal([]byte(message), &v); err != nil {
+		return v, errors.New("it is not a verdict in JSON")
+	}
+	return v, v.validate()
+}
+
+func (v Verdict) validate() error {
+	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
+		return errors.New("it has no facts")
+	}
+	texts := []string{v.Problem, v.Unfinished, v.Address}
+	for _, each := range v.Failed {
+		if !nameOfFact.MatchString(each.Name) {
+			return errors.New("it has a fact whose name is not valid")
+		}
+		texts = append(texts, each.Want, each.Got)
+	}
+	if slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }) {
+		return errors.New("it contains text that is too long or not printable")
+	}
+	return v.validateSilence()
+}
+
+func (v Verdict) validateSilence() error {
+	switch {
+	case v.Silent == "":
+		return nil
+	case !slices.Contains([]Silence{SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Problem == "":
+		return errors.New("it names an invalid silent part of the path")
+	case !address.MatchString(v.Address):
+		return errors.New("it has an address that is not valid")
+	}
+	return nil
+}
